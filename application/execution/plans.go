@@ -220,6 +220,11 @@ func (p *Plans) With(ctx context.Context, owner tenant.ID, of workflow.VersionID
 	})
 }
 
+// Body makes the plan of the body of one of the nodes of a plan. It is not kept.
+func (p *Plans) Body(of *run.Plan, loop workflow.NodeID, types *node.Registry) *run.Plan {
+	return of.Body(loop, types, p.compiler)
+}
+
 // nothingKnown is a registry without node types.
 type nothingKnown struct{}
 

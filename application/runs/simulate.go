@@ -67,8 +67,11 @@ func (s *Service) simulated(ctx context.Context, ver *workflow.Version, types *n
 	called map[workflow.ID]*run.Plan, aside execution.Aside,
 ) (done inbound.Simulated, err error) {
 	err = s.plans.With(ctx, ver.Tenant(), ver.ID(), ver.Graph(), types, aside, func(plan *run.Plan, aside execution.Aside) (err error) {
-		id, interrupted := run.ID(s.random.ID(run.IDPrefix)), func() error { return context.Cause(ctx) }
-		if done.Trace, err = run.Simulate(plan, id, started, at, answers, called, interrupted, s.compute(ctx, aside)); err != nil {
+		done.Trace, err = run.Simulate(plan, run.ID(s.random.ID(run.IDPrefix)), started, at, run.Outside{
+			Answers: answers, Called: called, Stop: func() error { return context.Cause(ctx) }, Compute: s.compute(ctx, aside),
+			Body: func(of *run.Plan, loop workflow.NodeID) *run.Plan { return s.plans.Body(of, loop, types) },
+		})
+		if err != nil {
 			return err
 		}
 		done.Inputs, err = done.Run.Inputs(plan)

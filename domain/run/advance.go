@@ -109,6 +109,8 @@ func (m *machine) take(f Fact) {
 		m.itemsPaused(f)
 	case ItemsEnded:
 		m.itemsEnded(f)
+	case itemsAnswered:
+		m.itemsAnswered(f)
 	case Resumed:
 		m.resumed(f)
 	case EventArrived:

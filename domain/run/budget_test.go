@@ -220,7 +220,7 @@ func TestASimulationIsBounded(t *testing.T) {
 	}
 	long := plan(t, nodes(lines...), edges(links...))
 	payload := "[" + strings.Repeat("1,", 20_000) + "1]"
-	_, err := run.Simulate(long, runID, start(payload), noon, nil, nil, nil, nil)
+	_, err := run.Simulate(long, runID, start(payload), noon, run.Outside{})
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Code != "simulation_too_large" || !strings.Contains(e.Message, "20000000 steps") {
 		t.Errorf("much to compute: %v", err)
@@ -230,17 +230,17 @@ func TestASimulationIsBounded(t *testing.T) {
 		calls = append(calls, "n"+text(i)+` httpRequest {"url": "https://x.test/", "method": "POST", "body": "{{ payload }}"}`)
 	}
 	wide := "[" + strings.Repeat("[],", 30_000) + "1]"
-	_, err = run.Simulate(plan(t, nodes(calls...), nil), runID, start(wide), noon, nil, nil, nil, nil)
+	_, err = run.Simulate(plan(t, nodes(calls...), nil), runID, start(wide), noon, run.Outside{})
 	if !errors.As(err, &e) || e.Code != "simulation_too_large" || !strings.Contains(e.Message, "would send") {
 		t.Errorf("much to send: %v", err)
 	}
 	enough, asked := errors.New("enough"), 0
-	_, err = run.Simulate(long, runID, start(payload), noon, nil, nil, func() error {
+	_, err = run.Simulate(long, runID, start(payload), noon, run.Outside{Stop: func() error {
 		if asked++; asked > 3 {
 			return enough
 		}
 		return nil
-	}, nil)
+	}})
 	if !errors.Is(err, enough) || asked != 4 {
 		t.Errorf("a simulation that is to stop: %v after %d times", err, asked)
 	}

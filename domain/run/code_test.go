@@ -74,7 +74,7 @@ func TestASimulationRunsCodeWhereNobodyAnswersForIt(t *testing.T) {
 		}
 		return run.AttemptCompleted{Node: e.Node, Attempt: e.Attempt, Output: string(e.Node), Log: []string{"here"}}, nil
 	}
-	trace, err := run.Simulate(p, runID, start(`{}`), noon, answers{"b": {output(`"given"`)}}, nil, nil, computed)
+	trace, err := run.Simulate(p, runID, start(`{}`), noon, run.Outside{Answers: answers{"b": {output(`"given"`)}}, Compute: computed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,17 +85,17 @@ func TestASimulationRunsCodeWhereNobodyAnswersForIt(t *testing.T) {
 	if diff := cmp.Diff(map[workflow.NodeID][]string{"a": {"here"}}, trace.Run.Logs(trace.History)); diff != "" {
 		t.Error(diff)
 	}
-	if trace, err = run.Simulate(p, runID, start(`{}`), noon, nil, nil, nil, nil); err != nil || !cmp.Equal(trace.Open, []workflow.NodeID{"a"}) {
+	if trace, err = run.Simulate(p, runID, start(`{}`), noon, run.Outside{}); err != nil || !cmp.Equal(trace.Open, []workflow.NodeID{"a"}) {
 		t.Errorf("without anybody who computes, open is %v, %v", trace.Open, err)
 	}
 	broken := errors.New("there is no process")
-	if _, err = run.Simulate(p, runID, start(`{}`), noon, nil, nil, nil, func(run.Execute, int64) (run.Fact, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err = run.Simulate(p, runID, start(`{}`), noon, run.Outside{Compute: func(run.Execute, int64) (run.Fact, error) { return nil, broken }}); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	failing := func(e run.Execute, _ int64) (run.Fact, error) {
 		return run.AttemptFailed{Node: e.Node, Attempt: e.Attempt, Code: "code_crashed", Retryable: true}, nil
 	}
-	if trace, err = run.Simulate(p, runID, start(`{}`), noon, nil, nil, nil, failing); err != nil || trace.Run.Failure() == nil || trace.Run.Failure().Code != "code_crashed" {
+	if trace, err = run.Simulate(p, runID, start(`{}`), noon, run.Outside{Compute: failing}); err != nil || trace.Run.Failure() == nil || trace.Run.Failure().Code != "code_crashed" {
 		t.Errorf("failing code: %v, %v", trace.Run, err)
 	}
 }

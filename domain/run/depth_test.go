@@ -49,7 +49,7 @@ func TestWhatIsPublishedIsNotTooDeepForARun(t *testing.T) {
 			`mapped transform {"transformType": "map", "source": "[1]", "mapping": `+deep+`}`,
 			`functions transform {"mapping": {"a": [`+many+`]}}`,
 		), edges())
-		trace, err := run.Simulate(p, runID, start(`{}`), noon, nil, nil, nil, nil)
+		trace, err := run.Simulate(p, runID, start(`{}`), noon, run.Outside{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -117,7 +117,7 @@ func simulate(t tester, h *hostileRun) {
 		answers[id] = []run.Answer{{Output: output}}
 	}
 	p := h.plan(t)
-	trace, err := run.Simulate(p, runID, start(string(h.payload)), noon, answers, nil, nil, nil)
+	trace, err := run.Simulate(p, runID, start(string(h.payload)), noon, run.Outside{Answers: answers})
 	h.checkMemory(t)
 	if err != nil {
 		return // an answer for a node that never asked

@@ -85,6 +85,11 @@ func NewBodyPlan(id workflow.VersionID, g workflow.Graph, of workflow.NodeID, ty
 	return p
 }
 
+// Body is the plan of the body of one of the plan's nodes.
+func (p *Plan) Body(of workflow.NodeID, types Types, compiler Compiler) *Plan {
+	return NewBodyPlan(p.version, p.graph, of, types, compiler)
+}
+
 // nodeScope lists the roots of expressions in a body, or around all.
 func nodeScope(of workflow.NodeID) []string {
 	if of == "" {

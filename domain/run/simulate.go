@@ -24,11 +24,35 @@ type Answer struct {
 	Pinned bool
 }
 
+// Outside is what a simulation takes for what is outside of a run.
+type Outside struct {
+	// Answers are used once each, in the order of the list for its node. Those for a node in a
+	// body are used for its items in their order, and one for a node that runs a body stands for
+	// all that its items give.
+	Answers map[workflow.NodeID][]Answer
+
+	// Called has the workflows that nodes may call. A node that has no answer gets what a
+	// simulation of the workflow gives, which has no answers itself; where it would need one, the
+	// node is left open.
+	Called map[workflow.ID]*Plan
+
+	// Body makes the plan of the body of a node of a plan; nil leaves such nodes open.
+	Body func(of *Plan, loop workflow.NodeID) *Plan
+
+	// Stop is asked now and then, and its error ends the simulation; nil never does.
+	Stop func() error
+
+	// Compute makes the attempts at nodes that compute, where there is no answer: what it gives
+	// is [AttemptCompleted] or [AttemptFailed]; nil leaves them open. It is told how many bytes the
+	// simulation takes meanwhile.
+	Compute func(e Execute, taken int64) (Fact, error)
+}
+
 // Trace is what a simulation did.
 type Trace struct {
-	Run     *Run    // as it was left: [Run.Input] and [Run.Output] say what each node got and gave
-	History []Entry // in the order of the virtual clock
-	Effects []Effect
+	Run     *Run              // as it was left: [Run.Input] and [Run.Output] say what each node got and gave
+	History []Entry           // in the order of the virtual clock
+	Effects []Effect          // those of items, too, in the same order
 	Open    []workflow.NodeID // nodes that would need another answer to go on; none when the run has ended
 }
 
@@ -40,36 +64,32 @@ type Effect struct {
 }
 
 // Simulate runs a version on a virtual clock that begins at the time, with no
-// effect outside. Each answer is used once, in the order of the list for its node;
-// where time is all that a run waits for, it passes at once. What has no answer is
+// effect outside; where time is all that a run waits for, it passes at once. What has no answer is
 // left open, but a pause without one expires. The error is Invalid with the code
 // simulation_invalid when an answer is for a node that does not exist, does not fit
 // what the node waits for, or can never come, with fields such as answers.approve[0]. With
 // the code simulation_too_large it computes more than [MaxSimulatedSteps], or its effects
-// are larger than [MaxSimulatedEffects]. stop is asked now and then, and its error ends
-// the simulation; nil never does. compute makes the attempts at nodes that compute, where
-// there is no answer: what it gives is [AttemptCompleted] or [AttemptFailed]; nil leaves them
-// open. It is told how many bytes the simulation takes meanwhile.
-//
-// A node that calls another workflow and has no answer gets what a simulation of that one gives,
-// where called has it; that one has no answers, and where it would need one the node is left open.
-func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID][]Answer, called map[workflow.ID]*Plan, stop func() error,
-	compute func(e Execute, taken int64) (Fact, error),
-) (Trace, error) {
-	for _, n := range slices.Sorted(maps.Keys(answers)) {
-		if _, known := p.index[n]; !known {
+// are larger than [MaxSimulatedEffects].
+func Simulate(p *Plan, id ID, s Start, at time.Time, o Outside) (Trace, error) {
+	for _, n := range slices.Sorted(maps.Keys(o.Answers)) {
+		if !p.graph.Has(n) {
 			return Trace{}, unfit(answerPath(n, 0), domain.Unknown, "must be for a node of this version; there is no %q", n)
 		}
 	}
-	answers = maps.Clone(answers)
-	if answers == nil {
-		answers = make(map[workflow.NodeID][]Answer)
+	if o.Answers = maps.Clone(o.Answers); o.Answers == nil {
+		o.Answers = make(map[workflow.NodeID][]Answer)
 	}
-	sim := &simulation{
-		plan: p, run: New(id, s, at), now: truncated(at), answers: answers, used: map[workflow.NodeID]int{}, called: called, stop: stop, spent: new(simulationSpent),
-		compute: compute, computed: map[workflow.NodeID]Fact{},
+	sim := newSimulation(p, New(id, s, at), truncated(at), o, &simulationSpent{bodies: map[bodyKey]*Plan{}})
+	trace, err := sim.play()
+	slices.SortStableFunc(trace.Effects, func(a, b Effect) int { return a.At.Compare(b.At) })
+	return trace, err
+}
+
+func newSimulation(p *Plan, r *Run, at time.Time, o Outside, spent *simulationSpent) *simulation {
+	return &simulation{
+		plan: p, run: r, now: at, Outside: o, used: map[workflow.NodeID]int{}, spent: spent,
+		computed: map[workflow.NodeID]Fact{}, loops: map[workflow.NodeID]simulatedLoop{},
 	}
-	return sim.play()
 }
 
 // play runs the simulation to its end, or until it needs another answer.
@@ -83,7 +103,7 @@ func (s *simulation) play() (Trace, error) {
 		if next.misfit != "" {
 			return Trace{}, unfit(s.path(next.node), domain.Conflicting, "%s", next.misfit)
 		}
-		s.now = next.at
+		s.pass(next.at)
 		if step, err = s.advance(next.fact); err == nil && step.Refused != nil {
 			err = unfit(s.path(next.node), domain.Conflicting, "does not fit what the node waits for: %s", reason(step.Refused))
 		}
@@ -106,7 +126,7 @@ func answerPath(n workflow.NodeID, i int) string {
 
 // path is where the answer stands that is next for a node.
 func (s *simulation) path(n workflow.NodeID) string {
-	if i := s.used[n]; i >= len(s.answers[n]) || !s.answers[n][i].Pinned {
+	if i := s.used[n]; i >= len(s.Answers[n]) || !s.Answers[n][i].Pinned {
 		return answerPath(n, i)
 	}
 	return domain.Member("pins", string(n))
@@ -128,26 +148,47 @@ func reason(e *domain.Error) string {
 
 // simulation is one run on a virtual clock.
 type simulation struct {
-	plan    *Plan
-	run     *Run
-	now     time.Time
-	answers map[workflow.NodeID][]Answer
-	used    map[workflow.NodeID]int
-	trace   Trace
-	called  map[workflow.ID]*Plan
-	above   int // how large the runs are that call this one
-	stop    func() error
-	compute func(e Execute, taken int64) (Fact, error)
-	spent   *simulationSpent
+	Outside
+	plan   *Plan
+	run    *Run
+	now    time.Time
+	used   map[workflow.NodeID]int
+	trace  Trace
+	above  int  // how large the runs are that this one is below
+	worked bool // time passed while the run was not paused
+	spent  *simulationSpent
 
 	computed map[workflow.NodeID]Fact // what came of attempts that are outstanding
+	loops    map[workflow.NodeID]simulatedLoop
 }
 
-// simulationSpent is what a simulation and those that it calls have taken together.
+// simulationSpent is what a simulation and those below it have taken together, and the plans of
+// bodies that they made.
 type simulationSpent struct {
 	steps   int64
-	effects int64 // weight of the inputs and configurations in the trace
+	effects int64 // weight of what is in the trace, and of the plans of bodies
+	bodies  map[bodyKey]*Plan
 }
+
+// pass moves the clock.
+func (s *simulation) pass(to time.Time) {
+	s.worked = s.worked || to.After(s.now) && s.run.Status() != StatusPaused
+	s.now = to
+}
+
+// below is a simulation of a run that this one starts, or of an item. It counts as much as begins
+// one takes.
+func (s *simulation) below(p *Plan, r *Run, at time.Time, answers map[workflow.NodeID][]Answer) *simulation {
+	o := s.Outside
+	o.Answers = answers
+	b := newSimulation(p, r, at, o, s.spent)
+	b.above = s.above + s.run.Size()
+	s.spent.steps += stepsOfRun
+	return b
+}
+
+// stepsOfRun is how many steps it takes to begin a run and to end it.
+const stepsOfRun = 500
 
 // simulationSecret makes the tokens with which a simulation resumes its pauses.
 // They open nothing: the run exists nowhere else.
@@ -164,8 +205,8 @@ func (s *simulation) advance(f Fact) (step Step, err error) {
 
 // step goes as far as one Advance does.
 func (s *simulation) step(f Fact) (Step, error) {
-	if s.stop != nil {
-		if err := s.stop(); err != nil {
+	if s.Stop != nil {
+		if err := s.Stop(); err != nil {
 			return Step{}, err
 		}
 	}
@@ -179,16 +220,14 @@ func (s *simulation) step(f Fact) (Step, error) {
 	}
 	if s.above > 0 && s.above+s.run.Size() > MaxOutputs {
 		return Step{}, domain.Fail(domain.Invalid, "simulation_too_large",
-			"The runs of this simulation that call one another take more than %d bytes together. Simulate it with smaller data.", MaxOutputs)
+			"The runs of this simulation that start one another take more than %d bytes together. Simulate it with smaller data.", MaxOutputs)
 	}
 	s.trace.History = append(s.trace.History, step.History...)
 	for _, e := range step.Execute {
 		if !e.Computes {
-			s.spent.effects += e.Weight
-		}
-		if s.spent.effects > MaxSimulatedEffects {
-			return Step{}, domain.Fail(domain.Invalid, "simulation_too_large",
-				"What this simulation would send takes more than %d bytes of memory. Simulate it with smaller data.", MaxSimulatedEffects)
+			if err := s.spend(effectBytes + e.Weight); err != nil {
+				return Step{}, err
+			}
 		}
 		if e, err = s.run.Prepare(s.plan, e); err != nil {
 			return Step{}, err
@@ -204,14 +243,28 @@ func (s *simulation) step(f Fact) (Step, error) {
 			return Step{}, err
 		}
 	}
+	for _, l := range step.Loops {
+		if err := s.loop(l); err != nil {
+			return Step{}, err
+		}
+	}
 	return step, nil
+}
+
+// spend counts what the simulation holds until its end.
+func (s *simulation) spend(bytes int64) error {
+	if s.spent.effects += bytes; s.spent.effects > MaxSimulatedEffects {
+		return domain.Fail(domain.Invalid, "simulation_too_large",
+			"What this simulation would send, and the bodies that it runs, take more than %d bytes of memory. Simulate it with smaller data.", MaxSimulatedEffects)
+	}
+	return nil
 }
 
 // attempt makes an attempt at a node that computes, unless there is an answer for it.
 func (s *simulation) attempt(e Execute) (err error) {
-	if delete(s.computed, e.Node); s.compute != nil && s.used[e.Node] >= len(s.answers[e.Node]) {
+	if delete(s.computed, e.Node); s.Compute != nil && s.used[e.Node] >= len(s.Answers[e.Node]) {
 		s.run.Forget()
-		s.computed[e.Node], err = s.compute(e, int64(s.above+s.run.Size())+s.spent.effects+e.Weight)
+		s.computed[e.Node], err = s.Compute(e, int64(s.above+s.run.Size())+s.spent.effects+e.Weight)
 	}
 	return err
 }
@@ -221,6 +274,8 @@ func (s *simulation) attempt(e Execute) (err error) {
 const (
 	MaxSimulatedSteps   = 20_000_000
 	MaxSimulatedEffects = 32 << 20
+
+	effectBytes = 1 << 10 // of an effect besides
 )
 
 func (s *simulation) mayRepeat(e Execute) bool {
@@ -246,9 +301,15 @@ func (s *simulation) next() (first upcoming, ok bool) {
 		if paused := n.Status == NodeWaiting && n.Pause.Kind != PauseWait; !attempted && !paused {
 			continue
 		}
-		given := s.answers[n.ID]
+		given := s.Answers[n.ID]
 		if computed, ok := s.computed[n.ID]; ok && attempted {
 			return upcoming{at: s.now, node: n.ID, fact: computed}, true
+		}
+		if s.used[n.ID] >= len(given) && !attempted && n.Pause.Kind == PauseItems {
+			if items, ends := s.itemsNext(n); ends && (!ok || items.at.Before(first.at)) {
+				first, ok = items, true
+			}
+			continue
 		}
 		if s.used[n.ID] >= len(given) {
 			if attempted || n.Pause.Until == nil {
@@ -287,7 +348,12 @@ func (s *simulation) since(n *NodeState) time.Time {
 func (s *simulation) misfit(i int, a Answer) string {
 	waits := s.run.state.Nodes[i].Status == NodeWaiting
 	e, calls := s.plan.nodes[i].action.(*effectAction)
+	runsItems := waits && s.run.state.Nodes[i].Pause.Kind == PauseItems
 	switch {
+	case runsItems && a.Pause != nil:
+		return "must not be a pause: the node gives an output, or fails"
+	case runsItems:
+		return ""
 	case waits && a.Failure != nil:
 		return "must not be an error: the node waits for an output, and fails only when its time is over without an answer"
 	case waits && a.Pause != nil:
@@ -305,6 +371,8 @@ func (s *simulation) fact(n *NodeState, a Answer) Fact {
 		output = json.RawMessage("null")
 	}
 	switch {
+	case n.Status == NodeWaiting && n.Pause.Kind == PauseItems:
+		return itemsAnswered{node: n.ID, failure: a.Failure, output: output}
 	case n.Status == NodeWaiting:
 		if a.Pinned && n.Pause.Kind == PauseEvent {
 			var given struct {

@@ -12,8 +12,8 @@ import (
 // an answer, or that simulation would need one.
 func (s *simulation) call(e Execute) error {
 	id, _ := e.Config[node.CalledMember].(string)
-	callee, known := s.called[workflow.ID(id)]
-	if !e.StartsRun || !known || s.used[e.Node] < len(s.answers[e.Node]) {
+	callee, known := s.Called[workflow.ID(id)]
+	if !e.StartsRun || !known || s.used[e.Node] < len(s.Answers[e.Node]) {
 		return nil
 	}
 	answer := Answer{Output: json.RawMessage(`{"runId":"` + string(s.run.ID()) + `"}`)}
@@ -24,7 +24,7 @@ func (s *simulation) call(e Execute) error {
 		}
 		answer = ended
 	}
-	s.answers[e.Node] = append(slices.Clip(s.answers[e.Node]), answer)
+	s.Answers[e.Node] = append(slices.Clip(s.Answers[e.Node]), answer)
 	return nil
 }
 
@@ -46,10 +46,7 @@ func (s *simulation) simulateCallee(e Execute, callee *Plan, of workflow.ID) (an
 		Tenant: e.Tenant, SubTenant: e.SubTenant, Workflow: of, Version: callee.version, Entity: e.Entity, Cause: CauseCall, Payload: payload,
 	}, s.now)
 	r.state.Parent, r.state.ParentNode, r.state.Depth = s.run.ID(), e.Node, s.run.Depth()+1
-	below := &simulation{
-		plan: callee, run: r, now: s.now, answers: map[workflow.NodeID][]Answer{}, used: map[workflow.NodeID]int{}, called: s.called, stop: s.stop, spent: s.spent,
-		above: s.above + s.run.Size(), compute: s.compute, computed: map[workflow.NodeID]Fact{},
-	}
+	below := s.below(callee, r, s.now, map[workflow.NodeID][]Answer{})
 	if _, err = below.play(); err != nil || !r.Status().Finished() {
 		return Answer{}, false, err
 	}

@@ -33,7 +33,7 @@ func TestASimulationSimulatesWhatIsCalled(t *testing.T) {
 		if c.callee != nil {
 			called["wf_2"] = c.callee
 		}
-		trace, err := run.Simulate(c.version, runID, start(`{}`), noon, c.answers, called, nil, nil)
+		trace, err := run.Simulate(c.version, runID, start(`{}`), noon, run.Outside{Answers: c.answers, Called: called})
 		if err != nil {
 			t.Errorf("%s: %v", claim, err)
 			continue
@@ -51,7 +51,7 @@ func TestASimulationSimulatesWhatIsCalled(t *testing.T) {
 // Workflows may call each other in a circle.
 func TestASimulationOfACircleEnds(t *testing.T) {
 	p := caller(t, ``)
-	trace, err := run.Simulate(p, runID, start(`{}`), noon, nil, map[workflow.ID]*run.Plan{"wf_2": p}, nil, nil)
+	trace, err := run.Simulate(p, runID, start(`{}`), noon, run.Outside{Called: map[workflow.ID]*run.Plan{"wf_2": p}})
 	if err != nil || trace.Run.Status() != run.StatusFailed || trace.Run.Failure().Code != run.CodeCallFailed {
 		t.Errorf("%+v, %v", trace.Run.Failure(), err)
 	}

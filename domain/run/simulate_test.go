@@ -25,11 +25,11 @@ func TestASimulationRunsOnAVirtualClock(t *testing.T) {
 		`get httpRequest {"url": "https://example.com/"}`, `post httpRequest {"url": "https://example.com/", "method": "POST"}`,
 		`wait wait {"delayMs": 3600000}`, `ask input {"inputType": "number"}`, `late input {"timeoutMs": 60000}`, expr("z", "input"), `approve approve`,
 	), edges("get -> wait", "wait -> ask", "ask.value -> z.answer", "late.onError -> z.late", "post -> approve"))
-	trace, err := run.Simulate(p, runID, start(`{}`), noon, answers{
+	trace, err := run.Simulate(p, runID, start(`{}`), noon, run.Outside{Answers: answers{
 		"get": {{Failure: &run.AttemptFailed{Code: "http_503", Retryable: true}, After: time.Second}, {Output: json.RawMessage(`"body"`), After: time.Second}},
 		"ask": {{Output: json.RawMessage(`5`), After: time.Minute}}, "post": {output(`1`)},
 		"approve": {{Pause: &run.AttemptPaused{}}, output(`true`)},
-	}, nil, nil, nil)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestASimulationRunsOnAVirtualClock(t *testing.T) {
 
 func TestASimulationEndsWhereAnAnswerIsMissing(t *testing.T) {
 	p := plan(t, nodes("a call", "ask input", "b call", `w wait {"delayMs": 1000}`), edges("ask -> b"))
-	trace, err := run.Simulate(p, runID, start(`{}`), noon, nil, nil, nil, nil)
+	trace, err := run.Simulate(p, runID, start(`{}`), noon, run.Outside{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestASimulationEndsWhereAnAnswerIsMissing(t *testing.T) {
 	if _, over := trace.Run.Output("w"); !over {
 		t.Error("time does not pass for a node that waits for nothing else")
 	}
-	trace, err = run.Simulate(p, runID, start(`{}`), noon, answers{"a": {{After: time.Hour}}}, nil, nil, nil)
+	trace, err = run.Simulate(p, runID, start(`{}`), noon, run.Outside{Answers: answers{"a": {{After: time.Hour}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestASimulationRefusesWhatDoesNotFit(t *testing.T) {
 		`answers.get[0] must not be a pause: only custom nodes ask for one`:                                                         {"get": {{Pause: &run.AttemptPaused{}}}},
 		`answers.ask[0] does not fit what the node waits for: input must be a number, not a string`:                                 {"ask": {output(`"x"`)}},
 	} {
-		_, err := run.Simulate(p, runID, start(`{}`), noon, given, nil, nil, nil)
+		_, err := run.Simulate(p, runID, start(`{}`), noon, run.Outside{Answers: given})
 		var e *domain.Error
 		if !errors.As(err, &e) || e.Code != "simulation_invalid" || e.Violations[0].String() != want {
 			t.Errorf("it is refused with %v, not %s", err, want)
@@ -101,9 +101,9 @@ func TestASimulationRefusesWhatDoesNotFit(t *testing.T) {
 
 func TestAnAttemptInASimulationTakesItsTimeFromItsStart(t *testing.T) {
 	p := plan(t, nodes("slow call", "quick call", "next call"), edges("quick -> next"))
-	trace, err := run.Simulate(p, runID, start(`{}`), noon, answers{
+	trace, err := run.Simulate(p, runID, start(`{}`), noon, run.Outside{Answers: answers{
 		"slow": {{After: 10 * time.Second}}, "quick": {{After: 4 * time.Second}}, "next": {{After: 5 * time.Second}},
-	}, nil, nil, nil)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestWhatFlowsThroughASimulationIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trace, err := run.Simulate(p, runID, start(string(payload)), noon, nil, nil, nil, nil)
+		trace, err := run.Simulate(p, runID, start(string(payload)), noon, run.Outside{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestASimulationTakesWhatIsPinned(t *testing.T) {
 		"z": json.RawMessage(`"computed anyway"`),
 	}
 	simulate := func(c run.SimulationCall) (*run.Run, error) {
-		trace, err := run.Simulate(p, runID, start(`{}`), noon, c.AnswersOr(maps.All(pinned)), nil, nil, nil)
+		trace, err := run.Simulate(p, runID, start(`{}`), noon, run.Outside{Answers: c.AnswersOr(maps.All(pinned))})
 		return trace.Run, err
 	}
 	for _, c := range []struct {

@@ -30,6 +30,15 @@ func (g Graph) Body(of NodeID) Graph {
 	return body
 }
 
+// Has says whether there is a node of this id, in whichever body.
+func (g Graph) Has(id NodeID) bool {
+	if g.whole != nil {
+		g = *g.whole
+	}
+	_, has := g.index[id]
+	return has
+}
+
 // parent returns the place of the node in whose body a node is.
 func (g Graph) parent(i int) (place int, nested bool) {
 	if g.nodes[i].Parent == "" {
