@@ -76,13 +76,19 @@ func registry(t tester) node.Registry {
 	return node.RegistryFor(owner, tenant.English, []string{"waitForEvent"}, custom)
 }
 
-// nodes reads lines of "id type config"; the configuration may be missing.
+// nodes reads lines of "id type config", or "parent/id type config"; the configuration may be missing.
 func nodes(lines ...string) []workflow.Node {
 	list := make([]workflow.Node, len(lines))
 	for i, line := range lines {
 		id, rest, _ := strings.Cut(line, " ")
+		parent, inner, nested := strings.Cut(id, "/")
+		if nested {
+			id = inner
+		} else {
+			parent = ""
+		}
 		kind, config, _ := strings.Cut(rest, " ")
-		list[i] = workflow.Node{ID: workflow.NodeID(id), Type: kind, Version: "1.0.0", Name: id, Config: domain.RestoreDocument("{}")}
+		list[i] = workflow.Node{ID: workflow.NodeID(id), Parent: workflow.NodeID(parent), Type: kind, Version: "1.0.0", Name: id, Config: domain.RestoreDocument("{}")}
 		if config != "" {
 			list[i].Config = domain.RestoreDocument(config)
 		}

@@ -52,7 +52,7 @@ func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Comp
 
 // NewBodyPlan is NewPlan for the runs of the items of a node; without one for those of the version.
 func NewBodyPlan(id workflow.VersionID, g workflow.Graph, of workflow.NodeID, types Types, compiler Compiler) *Plan {
-	whole := g
+	whole := g.Whole()
 	g = g.Body(of)
 	nodes, edges := g.Nodes(), g.Edges()
 	p := &Plan{version: id, loop: of, graph: g, index: make(map[workflow.NodeID]int, len(nodes)), nodes: make([]plannedNode, len(nodes))}

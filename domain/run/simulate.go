@@ -72,7 +72,7 @@ type Effect struct {
 // are larger than [MaxSimulatedEffects].
 func Simulate(p *Plan, id ID, s Start, at time.Time, o Outside) (Trace, error) {
 	for _, n := range slices.Sorted(maps.Keys(o.Answers)) {
-		if !p.graph.Has(n) {
+		if !p.graph.Whole().Has(n) {
 			return Trace{}, unfit(answerPath(n, 0), domain.Unknown, "must be for a node of this version; there is no %q", n)
 		}
 	}

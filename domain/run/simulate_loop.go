@@ -103,8 +103,11 @@ func (l *loopSimulation) item(index int, item json.RawMessage, at time.Time) (*s
 	below := l.below(l.body, l.run.Item(l.Node, id, index, at).WithGiven(item, l.Outer), at, maps.Clone(l.Answers))
 	below.used = l.used
 	_, err := below.play()
-	for node, n := range l.used { // what other runs gave is not for the next item
+	for node, n := range l.used { // what other runs gave is not for the next item, and what is pinned is for each
 		l.used[node] = min(n, len(l.Answers[node]))
+		if l.used[node] > 0 && l.Answers[node][0].Pinned {
+			l.used[node] = 0
+		}
 	}
 	return below, err
 }

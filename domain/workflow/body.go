@@ -7,10 +7,7 @@ import "slices"
 // nodes without a parent, with which a run of the version has to do. What is nested deeper is not
 // in it, and Body of it gives that, too.
 func (g Graph) Body(of NodeID) Graph {
-	whole := g.whole
-	if whole == nil {
-		whole = &g
-	}
+	whole := g.Whole()
 	var nodes []Node
 	inside := map[NodeID]bool{}
 	for i, n := range whole.nodes {
@@ -26,15 +23,20 @@ func (g Graph) Body(of NodeID) Graph {
 		}
 	}
 	body := indexed(nodes, edges)
-	body.whole = whole
+	body.whole = &whole
 	return body
 }
 
-// Has says whether there is a node of this id, in whichever body.
-func (g Graph) Has(id NodeID) bool {
+// Whole is the graph of the version, whichever of its bodies g is.
+func (g Graph) Whole() Graph {
 	if g.whole != nil {
-		g = *g.whole
+		return *g.whole
 	}
+	return g
+}
+
+// Has says whether there is a node of this id.
+func (g Graph) Has(id NodeID) bool {
 	_, has := g.index[id]
 	return has
 }
