@@ -2031,7 +2031,7 @@ type Settings struct {
 
 // SimulateVersion What a simulation is to assume.
 type SimulateVersion struct {
-	// Answers By the ids of nodes, what they are answered, in order; at most 5000 in all.
+	// Answers By the ids of nodes, those in bodies, too, what they are answered, in order; at most 5000 in all.
 	Answers *map[string][]SimulatedAnswer `json:"answers,omitempty"`
 
 	// DedupeKey Starts one run of a trigger in 24 hours. When it is absent, the idempotency key, else a new one.
@@ -4130,6 +4130,8 @@ func (c *Client) StartVersionRun(ctx context.Context, id VersionID, body StartVe
 // do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
 // A node that would need an answer and has none in the request gives what the version's `pins` say that it gives.
 // A `callWorkflow` without an answer gets what a simulation of the other workflow's active version gives, and is open where that would need one.
+// A `forEach` runs its body for each item: answers for the nodes in it are used in the order of the items, and one for the `forEach` itself
+// stands for all of them. `effects` has the calls of the items, too.
 //
 // The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
 // twice after a crash; and in `open` which nodes would need another answer to go on.
