@@ -52,6 +52,7 @@ func allRows() []row {
 		&listWorkflows{workflows: manyWorkflows},
 		&finishRuns{connections: 16},
 		&callRuns{connections: 16},
+		&loopRuns{connections: 16},
 	}
 }
 

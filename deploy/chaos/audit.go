@@ -19,7 +19,7 @@ func (ev *evidence) auditOrders(found *findings) {
 	byCall := make(map[string][]*storedRun)
 	byKey := make(map[[2]string]string)
 	for _, r := range ev.runs {
-		if r.call != "" {
+		if r.call != "" && r.parent == "" { // the run of an item has the payload, too
 			byCall[r.call] = append(byCall[r.call], r)
 		}
 		if r.dedupe == "" || r.cause != "webhook" {
@@ -140,11 +140,11 @@ func (ev *evidence) auditRuns(found *findings) {
 	}
 }
 
-// auditFamilies compares runs with those that they started: each call that a node completed has
-// one run, which completed, and those that nobody waits for any more have ended as well, as
+// auditFamilies compares runs with those that they started: each call and each item that a node
+// completed has one run, which completed, and those that nobody waits for any more have ended as well, as
 // auditRuns checks of all.
 func (ev *evidence) auditFamilies(found *findings) {
-	completed := make(map[string]int)
+	completed := make(map[string][]*storedRun)
 	for _, r := range ev.runs {
 		if r.parent == "" {
 			continue
@@ -154,13 +154,24 @@ func (ev *evidence) auditFamilies(found *findings) {
 			continue
 		}
 		if r.status == "completed" {
-			completed[r.parent]++
+			completed[r.parent] = append(completed[r.parent], r)
 		}
 		found.check(r.status == "completed" || parent.status != "completed", everyRunEnds, "run %s is %s, and %s, which waited for it, completed", r.id, r.status, r.parent)
 	}
 	for _, o := range ev.orders {
-		if r := ev.runs[o.run()]; o.scenario.callee != nil && r != nil && r.status == "completed" {
-			found.check(completed[r.id] == 1, recordedOnce, "run %s called one workflow, and %d runs of it completed", r.id, completed[r.id])
+		r := ev.runs[o.run()]
+		if r == nil || r.status != "completed" {
+			continue
+		}
+		started := completed[r.id]
+		if o.scenario.callee != nil {
+			found.check(len(started) == 1, recordedOnce, "run %s called one workflow, and %d runs of it completed", r.id, len(started))
+		}
+		if o.scenario.items > 0 {
+			found.check(len(started) == o.scenario.items, recordedOnce, "run %s has %d items, and %d runs of them completed", r.id, o.scenario.items, len(started))
+			for _, item := range started {
+				ev.auditDone(found, item, o.scenario.body)
+			}
 		}
 	}
 }

@@ -214,6 +214,11 @@ func TestEveryFaultIsFound(t *testing.T) {
 		"a run of another tenant's trigger":     {func(ev *evidence) { ev.runs[charged].tenant = "tenant_1" }, tenantsIsolated},
 		"a run that another tenant's started":   {func(ev *evidence) { ev.runs["run_t0_at_1"].parent = "run_t1_1" }, tenantsIsolated},
 		"a run that another waited for in vain": {func(ev *evidence) { ev.runs["run_t0_2"].parent = charged }, everyRunEnds},
+		"an item without a run": {func(ev *evidence) {
+			loops := *ev.orders[0].scenario
+			loops.items = 1
+			ev.orders[0].scenario = &loops
+		}, recordedOnce},
 		"a call without a run": {func(ev *evidence) {
 			calls := *ev.orders[0].scenario
 			calls.callee = calls.nodes

@@ -105,4 +105,6 @@ func (e *env) pickScenario() *scenario {
 }
 
 // calls says whether the node runs for the order, as far as it completes.
-func (o *order) calls(node string) bool { return slices.Contains(o.scenario.done(o.amount), node) }
+func (o *order) calls(node string) bool {
+	return slices.Contains(o.scenario.done(o.amount), node) || slices.Contains(o.scenario.body, node)
+}

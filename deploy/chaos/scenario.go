@@ -24,6 +24,9 @@ type scenario struct {
 	// done says which nodes complete in a run that completes, for an order's amount.
 	done func(amount int) []string
 
+	items int      // for how many items one of the nodes runs its body
+	body  []string // which nodes complete in the run of each
+
 	// effects are the nodes that call out.
 	effects []string
 
@@ -99,6 +102,7 @@ func scenarios(calls string) []*scenario {
 			edges: harness.Chain("paid", "thanks"),
 		},
 		callScenario(),
+		loopScenario(calls),
 		{
 			name: "schedule", effects: []string{"tick"}, done: all("tick"),
 			schedule: map[string]any{"cron": "* * * * *", "catchUp": "all"},
@@ -120,6 +124,24 @@ func callScenario() *scenario {
 			harness.Transform("receipt", "{ of: payload.call, total: input.total }"),
 		},
 		edges: harness.Chain("price", "receipt"),
+	}
+}
+
+// loopScenario is a workflow that runs a body for each of a few items.
+func loopScenario(calls string) *scenario {
+	within := func(n map[string]any) map[string]any {
+		n["parentId"] = "each"
+		return n
+	}
+	return &scenario{
+		name: "for each item", share: 10, done: func(int) []string { return []string{"each", "packed"} }, items: 4, body: []string{"pick", "pack"},
+		effects: []string{"pack"}, delay: 2 * waitTime,
+		nodes: []map[string]any{
+			harness.Node("each", "forEach", map[string]any{"items": "[1, 2, 3, 4]", "concurrency": 2}),
+			within(harness.Node("pick", "wait", map[string]any{"delayMs": waitTime.Milliseconds()})), within(call("pack", calls)),
+			harness.Transform("packed", "{ of: payload.call, packed: input.count }"),
+		},
+		edges: append(harness.Chain("pick", "pack"), harness.Chain("each", "packed")...),
 	}
 }
 
