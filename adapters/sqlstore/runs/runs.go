@@ -33,8 +33,8 @@ const (
 	payloadSize = `CASE WHEN payload_id IS NULL THEN octet_length(payload)
 		ELSE (SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id) END`
 
-	wholeSize = `(octet_length(progress) + outputs + coalesce(` + payloadSize + `, 0) + CASE WHEN item_index IS NULL THEN 0 ELSE (SELECT coalesce(sum(octet_length(i.item)), 0)` +
-		ofParent + ` AND i.idx IN (runs.item_index, -1)) END)`
+	wholeSize = `(octet_length(progress) + outputs + coalesce(` + payloadSize + `, 0) + CASE WHEN item_index IS NULL THEN 0
+		ELSE coalesce((SELECT octet_length(i.item)` + ofParent + ` AND i.idx = runs.item_index), 0) + coalesce((SELECT octet_length(i.item)` + ofParent + ` AND i.idx = -1), 0) END)`
 
 	// loopColumn is the node whose body a run executes; empty for none.
 	loopColumn = `CASE WHEN item_index IS NULL THEN '' ELSE parent_node_id END`
