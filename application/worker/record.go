@@ -33,27 +33,29 @@ const (
 
 // recorder records steps in batches. Steps of tenants with a backlog, of which many runs are
 // worked on, have a lane of their own, and so have those of large runs, so that the others wait
-// for none of them.
+// for none of them. Those of a backlog of items go one unit after another: two would wait for each
+// other at what counts the items, and more of them go together so.
 type recorder struct {
-	fair, backlog, large *lane
+	fair, backlog, items, large *lane
 }
 
 // newRecorder returns a recorder whose units end with ctx. yield says for how long the lane of
 // backlogs rests after a unit.
 func newRecorder(ctx context.Context, work outbound.UnitOfWork, signals outbound.RunSignals, random outbound.Random, yield func(took time.Duration) time.Duration) *recorder {
-	newLane := func(ctx context.Context, yield func(time.Duration) time.Duration) *lane {
-		l := &lane{ctx: ctx, work: work, signals: signals, random: random, yield: yield, slots: make(chan time.Time, batchesPerLane)}
-		for range batchesPerLane {
+	newLane := func(ctx context.Context, units int, yield func(time.Duration) time.Duration) *lane {
+		l := &lane{ctx: ctx, work: work, signals: signals, random: random, yield: yield, slots: make(chan time.Time, units)}
+		for range units {
 			l.slots <- time.Time{}
 		}
-		l.batches = batch.New(batch.Limits{Members: maxBatch, Weight: maxBatchBytes, Running: batchesPerLane}, (*pendingStep).size, l.commit)
-		l.singles = batch.New(batch.Limits{Members: 1, Running: batchesPerLane}, nil, l.write)
+		l.batches = batch.New(batch.Limits{Members: maxBatch, Weight: maxBatchBytes, Running: units}, (*pendingStep).size, l.commit)
+		l.singles = batch.New(batch.Limits{Members: 1, Running: units}, nil, l.write)
 		return l
 	}
 	return &recorder{
-		fair:    newLane(ctx, func(time.Duration) time.Duration { return 0 }),
-		backlog: newLane(ctx, yield),
-		large:   newLane(outbound.WithLargeWrite(ctx, outbound.LargeWriteBytes), yield),
+		fair:    newLane(ctx, batchesPerLane, func(time.Duration) time.Duration { return 0 }),
+		backlog: newLane(ctx, batchesPerLane, yield),
+		items:   newLane(ctx, 1, yield),
+		large:   newLane(outbound.WithLargeWrite(ctx, outbound.LargeWriteBytes), batchesPerLane, yield),
 	}
 }
 
@@ -65,6 +67,8 @@ func (r *recorder) record(isBacklog bool, step run.Step, written outbound.RunSte
 	switch {
 	case s.size() >= outbound.LargeWriteBytes:
 		l = r.large
+	case isBacklog && written.Run.IsItem():
+		l = r.items
 	case isBacklog:
 		l = r.backlog
 	}
