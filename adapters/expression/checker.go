@@ -37,6 +37,18 @@ func (Checker) Check(s workflow.Source) workflow.Checked {
 	return checkedOf(s.Text, found, err)
 }
 
+// Complete finds what could stand at a byte of a source, which need not compile.
+func (Checker) Complete(s workflow.Source, at int) workflow.Offers {
+	if s.Form != workflow.Template && s.Form != workflow.URLTemplate {
+		return language.Limits{}.Complete(s.Text, 0, len(s.Text), at, s)
+	}
+	from, end, inside := language.Limits{}.EmbeddedAt(s.Text, at)
+	if !inside {
+		return workflow.Offers{From: at, To: at}
+	}
+	return language.Limits{}.Complete(s.Text, from, end, at, s)
+}
+
 func checkTemplate(s workflow.Source) workflow.Checked {
 	embedding := language.Limits{}.EmbedTyped(s.Text, s.Roots, s.Facts)
 	t := readTemplate(s.Text, embedding)

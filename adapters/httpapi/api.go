@@ -21,6 +21,7 @@ import (
 type Ports struct {
 	Admission   inbound.Admission
 	APIKeys     inbound.APIKeys
+	Completions inbound.Completions
 	CustomNodes inbound.CustomNodes
 	Firing      inbound.Firing
 	Jobs        inbound.Jobs

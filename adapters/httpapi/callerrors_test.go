@@ -64,6 +64,7 @@ func TestAnIdentifierThatIsSpelledWrongDoesNotExist(t *testing.T) {
 			"POST /runs/{id}/retry": "run_not_found", "POST /triggers/{id}/webhook": "trigger_not_found", "POST /workflows/{id}/runs": "workflow_not_found",
 			"POST /workflow-versions/{id}/simulate":            "version_not_found",
 			"POST /workflow-versions/{id}/nodes/{nodeId}/test": "version_not_found",
+			"POST /workflow-versions/{id}/complete":            "version_not_found",
 		} {
 			method, path, _ := strings.Cut(route, " ")
 			got := g.send(method, "/v1/gateway"+strings.ReplaceAll(path, "{id}", id), e.secret, "")

@@ -98,6 +98,7 @@ var elsewhere = map[string]string{
 	"POST /v1/gateway/workflows/{id}/runs storage_exceeded":                            "TestAboveItsStorageATenantIsAskedNotToRepeatACall",
 	"POST /v1/gateway/workflow-versions/{id}/nodes/{nodeId}/test version_not_runnable": "TestWhatCannotBeTestedSaysWhy",
 	"POST /v1/gateway/runs/{id}/rerun run_of_item":                                     "TestTheRunOfAnItemIsNotRepeated",
+	"POST /v1/gateway/workflow-versions/{id}/complete runs_busy":                       "TestCompletingTakesATurn",
 }
 
 // shown are the codes that the golden files show.

@@ -79,6 +79,15 @@ func TakeTurns(a *API) (leave func()) {
 	}
 }
 
+// TakeSimulations takes all the turns to simulate that a tenant may have, and has nobody wait for
+// one.
+func TakeSimulations(a *API, owner tenant.ID) (leave func()) {
+	h := stream.Reserve(a.memory.Simulations, owner)
+	h.TryReplace(int(a.memory.Simulations.Max()))
+	a.memory.MaxWait = time.Millisecond
+	return h.Release
+}
+
 // PagesHeld is how many bytes of runs and pages are held.
 func PagesHeld(a *API) int { return int(used(a.memory.Pages)) }
 

@@ -87,7 +87,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	g.follow(known)
 	checks := nodes.NewChecks(store, healthyRunner{}, g.clock)
 	work := timed{store, g.clock}
-	versions := workflows.NewVersions(store, known, expression.Checker{}, g.clock, g.random)
+	versions := workflows.NewVersions(store, known, expression.Checker{}, g.clock, g.random).WithValues(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns())
 	moved := runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()).WithNodes(testedNodes, directory.NewEndpoints(known, g.clock))
 	ports := httpapi.Ports{
 		Admission: admission.New(known, limiter, g.clock),
@@ -99,11 +99,11 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Schedules: schedules.New(store, g.clock),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), expression.Checker{}, limiter, g.clock, g.random), Workflows: workflows.New(store, g.signals, g.clock, g.random),
 		Versions:   versions,
-		Publishing: versions,
-		Firing:     firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
-		Jobs:       jobs.New(store, g.clock, g.random),
-		Runs:       moved,
-		Trying:     moved,
+		Publishing: versions, Completions: versions,
+		Firing: firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
+		Jobs:   jobs.New(store, g.clock, g.random),
+		Runs:   moved,
+		Trying: moved,
 
 		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),
 		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),

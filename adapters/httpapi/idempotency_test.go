@@ -31,6 +31,7 @@ func posts(e fixture) map[string][2]string {
 		"/custom-nodes/" + e.ids["custom-nodes"] + "/check":                   {"", ""},
 		"/workflow-versions/" + version + "/publish":                          {"", ""},
 		"/workflow-versions/" + version + "/validate":                         {`{"triggers":"move"}`, `{}`},
+		"/workflow-versions/" + version + "/complete":                         {`{"nodeId":"a","field":"config.expression","text":"1"}`, `{"nodeId":"a","field":"config.expression","text":"2"}`},
 		"/workflows/" + e.ids["workflows"] + "/rollback":                      {`{"triggers":"move"}`, `{}`},
 		"/webhook-endpoints":                                                  {`{"url":"https://example.com/once"}`, `{"url":"https://example.com/other"}`},
 		"/webhook-endpoints/" + e.ids["webhook-endpoints"] + "/rotate-secret": {"", ""},

@@ -42,6 +42,7 @@ func (a *API) routes() []route {
 		{remove, "/workflow-versions/:id", tenant.DeleteVersion, a.deleteVersion},
 		{post, "/workflow-versions/:id/publish", tenant.PublishVersion, a.publishVersion},
 		{post, "/workflow-versions/:id/validate", tenant.ValidateVersion, a.validateVersion},
+		{post, "/workflow-versions/:id/complete", tenant.CompleteVersion, a.completeVersion},
 
 		{get, "/triggers", tenant.ReadTriggers, a.listTriggers},
 		{post, "/triggers", tenant.CreateTrigger, a.createTrigger},
@@ -144,7 +145,7 @@ var strictResources = []string{prefix + "/api-keys", prefix + "/settings"}
 
 // strictOperations do so as well: no client has ever sent them anything else.
 var strictOperations = map[tenant.Operation]bool{
-	tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true, tenant.StartJob: true, tenant.CancelJob: true, tenant.TestNode: true,
+	tenant.CompleteVersion: true, tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true, tenant.StartJob: true, tenant.CancelJob: true, tenant.TestNode: true,
 }
 
 func (r route) isStrict() bool {

@@ -42,13 +42,16 @@ func (a *API) simulateVersion(c *gin.Context, who tenant.Caller) error {
 // holdSimulation simulates when a turn is free, and reserves memory for the result, or for
 // the record of it. The memory for the simulation replaces that of its body, and is given
 // back when the result is weighed.
-func (a *API) holdSimulation(ctx context.Context, owner tenant.ID, intake, held *stream.Reservation, simulate func() (inbound.Simulated, error)) (inbound.Simulated, error) {
-	waiting, stop := a.memory.Wait(ctx, errRunsBusy)
-	defer stop()
-	if err := a.memory.Simulations.Reserve(waiting, owner, 1); err != nil {
-		return inbound.Simulated{}, err
-	}
-	defer a.memory.Simulations.Release(owner, 1)
+func (a *API) holdSimulation(ctx context.Context, owner tenant.ID, intake, held *stream.Reservation, simulate func() (inbound.Simulated, error)) (found inbound.Simulated, err error) {
+	err = a.takeTurn(ctx, owner, func(waiting context.Context) error {
+		found, err = a.simulateIn(ctx, waiting, intake, held, simulate)
+		return err
+	})
+	return found, err
+}
+
+// simulateIn does so in its turn.
+func (a *API) simulateIn(ctx, waiting context.Context, intake, held *stream.Reservation, simulate func() (inbound.Simulated, error)) (inbound.Simulated, error) {
 	if err := intake.Replace(waiting, a.memory.SimulationBytes); err != nil {
 		return inbound.Simulated{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -21,6 +22,8 @@ type Versions struct {
 	random      outbound.Random
 	memory      outbound.Budget     // for checks; nil for as much as they take
 	code        outbound.CodeRunner // reads sources; nil where code is switched off
+	compiler    outbound.Compiler   // of what is tried with sample data; nil for no values
+	computing   execution.Computing
 }
 
 var _ inbound.Versions = (*Versions)(nil)

@@ -76,8 +76,9 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 }
 
 // boundedVersions checks versions within the memory for requests.
-func boundedVersions(work outbound.UnitOfWork, directory outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, code outbound.CodeRunner, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, directory, expressions, clock, random).WithBudget(opts.Memory.Intake).WithCode(code)
+func boundedVersions(work outbound.UnitOfWork, directory outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, code outbound.CodeRunner,
+	compiler outbound.Compiler, budgets outbound.Budgets, opts httpapi.Options) *workflows.Versions {
+	return workflows.NewVersions(work, directory, expressions, clock, random).WithBudget(opts.Memory.Intake).WithCode(code).WithValues(compiler, budgets)
 }
 
 // offeredTypes leaves out code where there is nothing that runs it.
@@ -102,7 +103,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	key domainrun.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
-		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)),
+		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)), wire.Bind(new(inbound.Completions), new(*workflows.Versions)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
 }

@@ -51,10 +51,12 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	service := admission.New(directoryDirectory, limiter, clock)
 	random := system.Random{}
 	keys := tenants.NewKeys(work, clock, random)
+	checker := expression.Checker{}
+	compiler := expression.Compiler{}
+	versions := boundedVersions(work, directoryDirectory, checker, clock, random, code, compiler, budgets, opts)
 	custom := nodes.NewCustom(work, clock, random)
 	checks := nodes.NewChecks(work, runner, clock)
 	checked := nodes.NewChecked(custom, checks)
-	compiler := expression.Compiler{}
 	selections := execution.NewSelections(compiler, budgets)
 	signals := sqlstore.NewRunSignals(store)
 	firingService := firing.New(work, directoryDirectory, compiler, selections, signals, limiter, clock, random, key, budgets, storage)
@@ -62,8 +64,6 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
 	processesService := processes.New(work)
-	checker := expression.Checker{}
-	versions := boundedVersions(work, directoryDirectory, checker, clock, random, code, opts)
 	endpoints := directory.NewEndpoints(directoryDirectory, clock)
 	runsService := computingRuns(work, directoryDirectory, compiler, signals, clock, random, key, budgets, runner, endpoints)
 	schedulesService := schedules.New(work, clock)
@@ -78,6 +78,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	ports := httpapi.Ports{
 		Admission:         service,
 		APIKeys:           keys,
+		Completions:       versions,
 		CustomNodes:       checked,
 		Firing:            firingService,
 		Jobs:              jobsService,
@@ -162,8 +163,9 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 }
 
 // boundedVersions checks versions within the memory for requests.
-func boundedVersions(work outbound.UnitOfWork, directory2 outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, code outbound.CodeRunner, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, directory2, expressions, clock, random).WithBudget(opts.Memory.Intake).WithCode(code)
+func boundedVersions(work outbound.UnitOfWork, directory2 outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, code outbound.CodeRunner,
+	compiler outbound.Compiler, budgets outbound.Budgets, opts httpapi.Options) *workflows.Versions {
+	return workflows.NewVersions(work, directory2, expressions, clock, random).WithBudget(opts.Memory.Intake).WithCode(code).WithValues(compiler, budgets)
 }
 
 // offeredTypes leaves out code where there is nothing that runs it.

@@ -38,6 +38,7 @@ const (
 	DeleteVersion    Operation = "deleteWorkflowVersion"
 	PublishVersion   Operation = "publishWorkflowVersion"
 	ValidateVersion  Operation = "validateWorkflowVersion"
+	CompleteVersion  Operation = "completeWorkflowVersion" // what is written in it
 	RollbackWorkflow Operation = "rollbackWorkflow"
 	ReadTriggers     Operation = "readTriggers"
 	CreateTrigger    Operation = "createTrigger"
@@ -103,6 +104,7 @@ var permissions = []Permission{
 	{DeleteVersion, Denied, Allowed},
 	{PublishVersion, Denied, Allowed},
 	{ValidateVersion, Denied, Allowed},
+	{CompleteVersion, Denied, Allowed},
 	{RollbackWorkflow, Denied, Allowed},
 	{ReadTriggers, Allowed, Allowed},
 	{CreateTrigger, TenantsChoice, Allowed},

@@ -181,6 +181,7 @@ type checker struct {
 	payload      typing.Type
 	readNodes    map[NodeID]bool // what nodes gave that something reads by its name
 	readsAnyNode bool            // something reads what nodes gave whose names are not written out
+	asked        *askedSource    // nil where nothing is asked for
 }
 
 // step is what is known of a node.

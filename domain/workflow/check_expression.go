@@ -76,6 +76,7 @@ func (c *checker) checkTemplates(about subject, s *step, at site) {
 // read checks one source where it stands, and reports what is wrong with it.
 func (c *checker) read(wanted string, about subject, s Source, at site) Checked {
 	s.Roots, s.Facts = at.roots, at.facts
+	c.asked.note(c, about, s, at)
 	checked := c.env.Expressions.Check(s)
 	if checked.Problem != "" {
 		if checked.IsFunction {

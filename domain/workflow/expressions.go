@@ -12,6 +12,10 @@ type Expressions interface {
 	// Check tells whether a source uses no free name but the roots and what the language
 	// itself defines, and what is known of it then.
 	Check(s Source) Checked
+
+	// Complete finds what could stand at a byte of the text of a source, which somebody is
+	// writing: it need not compile.
+	Complete(s Source, at int) Offers
 }
 
 // Form says how a text is read.
@@ -32,6 +36,7 @@ type Source struct {
 	Roots []Root
 	Each  []Root        // of [EachItem]: roots of the expression, parameters of the function
 	Facts []typing.Fact // about what the roots lead to
+	Seen  typing.Type   // of the value whose members are offered, as it was last seen; any for nothing
 }
 
 // Root is a name that an expression begins with.

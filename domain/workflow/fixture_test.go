@@ -64,6 +64,26 @@ func (x goExpressions) Check(s workflow.Source) workflow.Checked {
 	return checked
 }
 
+// Complete offers the roots at the end of a text, as members of what stands before its last dot
+// otherwise.
+func (goExpressions) Complete(s workflow.Source, at int) (found workflow.Offers) {
+	found.From, found.To = at, at
+	of, _, isMember := strings.Cut(s.Text[:at], ".")
+	for _, r := range s.Roots {
+		switch {
+		case !isMember:
+			found.List = append(found.List, workflow.Offer{Name: r.Name, Kind: workflow.OfferVariable, Type: r.Type})
+		case r.Name == of:
+			found.Of = of
+			for _, name := range r.Type.MemberNames() {
+				t, _ := r.Type.Member(name)
+				found.List = append(found.List, workflow.Offer{Name: name, Kind: workflow.OfferMember, Type: t})
+			}
+		}
+	}
+	return found
+}
+
 func (goExpressions) expression(source string, roots []string) ([]workflow.Named, error) {
 	tree, err := parser.ParseExpr(source)
 	if err != nil {

@@ -2,8 +2,10 @@ package inbound
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -102,4 +104,29 @@ type CheckedVersion struct {
 	CanPause map[workflow.NodeID]bool // whether each node can pause a run; a node of unknown type cannot
 
 	ShownPins workflow.Pins // none where the caller may not see them
+}
+
+// Completions help editors with the texts that somebody writes in a version.
+type Completions interface {
+	// Complete finds what could stand at a place of a text in a version, and what the text gives
+	// with sample data; where there are none, with those that the caller may see of the latest
+	// run. It changes nothing. An unknown version is NotFound version_not_found; see
+	// workflow.Complete.
+	Complete(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, c workflow.CompletionCall, sample *run.Sample) (Completed, error)
+}
+
+// Bounds of the values in [Completed], in bytes of JSON.
+const (
+	MaxOfferedValue  = 256
+	MaxComputedValue = 64 << 10
+)
+
+// Completed is what an editor can show at a place of a text.
+type Completed struct {
+	workflow.Completion
+	Offers  workflow.Offers
+	Values  map[string]json.RawMessage // what offers were last, by their names; those that are not too long
+	Value   json.RawMessage            // of the whole text; nil where it has none, or a long one
+	IsLong  bool                       // it has a value that is too long
+	Problem string                     // why it has none with the sample data; empty for no reason
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -80,4 +81,39 @@ func originOf(f fixture) {
 		f.wantError(absent, domain.NotFound, "run_not_found")
 		return err
 	})
+}
+
+// latestRun is the run of a version that says most of what flows through it.
+func latestRun(f fixture) {
+	owner := f.tenant().ID()
+	const wf, first, second = workflow.ID("wf_latest"), workflow.VersionID("wfv_latest1"), workflow.VersionID("wfv_latest2")
+	at := func(minutes int, version workflow.VersionID) *run.Run {
+		return f.started(owner, func(s *run.State) {
+			s.Workflow, s.Version, s.CreatedAt = wf, version, s.CreatedAt.Add(time.Duration(minutes)*time.Minute)
+		})
+	}
+	latest := func(what string, of workflow.ID, version workflow.VersionID, want run.ID) {
+		f.Helper()
+		f.read(func(ctx context.Context, st outbound.Stores) error {
+			id, size, err := st.Runs.Origins.Latest(ctx, tenant.All(owner), of, version)
+			if want == "" {
+				f.wantError(err, domain.NotFound, "run_not_found")
+				return nil
+			}
+			if id != want || size == 0 {
+				f.Errorf("%s: it is %s of %d bytes, not %s", what, id, size, want)
+			}
+			return err
+		})
+	}
+	latest("without runs", wf, first, "")
+	older, old, other := at(1, first), at(2, first), at(3, second)
+	latest("none has finished", wf, first, old.ID())
+	f.step(older, outbound.RunLease{}, ends)
+	latest("one has finished", wf, first, older.ID())
+	latest("of another version", wf, second, other.ID())
+	latest("of the workflow", wf, "", older.ID())
+	latest("of another workflow", "wf_other", "", "")
+	f.step(old, outbound.RunLease{}, ends)
+	latest("two have finished", wf, "", old.ID())
 }

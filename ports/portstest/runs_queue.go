@@ -259,6 +259,7 @@ func manyLeases() map[string]func(f fixture) {
 		},
 		"a worker is told how the lease before has ended": leaseEnds,
 		"a run's version and size are known without it":   originOf,
+		"the run is found that says most of a version":    latestRun,
 		"a unit that fails leases nothing": func(f fixture) {
 			r := f.started(f.tenant().ID())
 			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {

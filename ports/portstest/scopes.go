@@ -185,6 +185,10 @@ var runQuestions = map[string]scopeQuestion{
 	"Families.Statuses": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
 		return st.Runs.Families.Statuses(ctx, scope, []run.ID{of.run})
 	},
+	"Origins.Latest": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
+		id, _, err := st.Runs.Origins.Latest(ctx, scope, of.workflow, of.version)
+		return id, err
+	},
 	"Origins.Of": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
 		version, _, err := st.Runs.Origins.Of(ctx, scope, of.run)
 		return version, err

@@ -1,6 +1,8 @@
 package language
 
 import (
+	"strings"
+
 	"github.com/dop251/goja/ast"
 
 	"github.com/sluicehq/sluice/domain/typing"
@@ -57,6 +59,30 @@ func (e *Embedding) Compile(from int) (x Embedded, end int, ok bool) {
 		}
 	}
 	return x, end, true
+}
+
+// EmbeddedAt finds the expression between {{ and }} in which a byte of a text stands. One that is
+// not closed, or is not right, goes to the next }} or the end.
+func (l Limits) EmbeddedAt(text string, at int) (from, end int, inside bool) {
+	depth := l.WithDefaults().Depth
+	for {
+		open := strings.Index(text[end:], "{{")
+		if open < 0 || end+open+2 > at {
+			return 0, 0, false
+		}
+		from = end + open + 2
+		var f *fault
+		if end, f = scan(text, from, len(text), depth, true); f != nil {
+			end = len(text)
+			if closed := strings.Index(text[from:], "}}"); closed >= 0 {
+				end = from + closed
+			}
+		}
+		if at <= end {
+			return from, end, true
+		}
+		end += min(2, len(text)-end)
+	}
 }
 
 // calledFunction is the built-in function that an expression is a call of, empty for none.

@@ -35,12 +35,14 @@ type inference struct {
 	blind  bool            // something is done to a value of which nothing is known
 	seen   map[string]bool // paths that were found to be missing, and are not reported again
 	cursor *cursor
+	firsts []string // of the parameters of the function that comes next; see param
 	doubts []doubt
 }
 
 type param struct {
-	path string
-	kind typing.Type
+	path  string
+	kind  typing.Type
+	first string // an expression that gives what it is first; empty where that is not known
 }
 
 type doubt struct {
@@ -142,7 +144,7 @@ func (x *inference) known(n ast.Expression, t typing.Type) typing.Type {
 func (x *inference) identifier(n *ast.Identifier) typing.Type {
 	name := n.Name.String()
 	if x.cursor.at(name) {
-		x.cursor.names = x.names()
+		x.reachName()
 		return typing.Any
 	}
 	if p, ok := x.param(name); ok {

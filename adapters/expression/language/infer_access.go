@@ -41,16 +41,16 @@ func (x *inference) access(n ast.Expression) typing.Type {
 func (x *inference) dot(n *ast.DotExpression) typing.Type {
 	name := n.Identifier.Name.String()
 	if space, ok := n.Left.(*ast.Identifier); ok && x.builtIn(space.Name.String()) {
-		if members, isSpace := namespaces[space.Name.String()]; isSpace {
+		if _, isSpace := namespaces[space.Name.String()]; isSpace {
 			if x.cursor.at(name) {
-				x.cursor.space = &members
+				x.cursor.reached, x.cursor.space = true, space.Name.String()
 			}
 			return typing.Of(typing.Number) // constants; functions are no values
 		}
 	}
 	of := x.expr(n.Left)
 	if x.cursor.at(name) {
-		x.cursor.of = &of
+		x.reachMember(n.Left, of)
 		return typing.Any
 	}
 	return x.known(n, x.member(n.Left, of, name, x.c.offset(n.Identifier.Idx)))
@@ -154,7 +154,7 @@ func (x *inference) bracket(n *ast.BracketExpression) typing.Type {
 	of := x.expr(n.Left)
 	if name, plain := x.c.plainKey(n.Member); plain {
 		if x.cursor.at(name) {
-			x.cursor.of = &of
+			x.reachMember(n.Left, of)
 			return typing.Any
 		}
 		return x.known(n, x.member(n.Left, of, name, x.c.offset(n.Member.Idx0())))
@@ -180,8 +180,8 @@ func (x *inference) call(n *ast.CallExpression) typing.Type {
 		x.identifier(callee)
 	case *ast.DotExpression:
 		if space, ok := callee.Left.(*ast.Identifier); ok && x.builtIn(space.Name.String()) {
-			if members, isSpace := namespaces[space.Name.String()]; isSpace {
-				return x.callMember(n, space.Name.String(), callee.Identifier.Name.String(), members)
+			if _, isSpace := namespaces[space.Name.String()]; isSpace {
+				return x.callMember(n, space.Name.String(), callee.Identifier.Name.String())
 			}
 		}
 		return x.callMethod(n, callee)
@@ -231,10 +231,17 @@ func (x *inference) arrow(n *ast.ArrowFunctionLiteral, argument func(i int) typi
 	if !ok {
 		return typing.Any
 	}
+	firsts := x.firsts
+	x.firsts = nil
 	x.params = append(x.params, map[string]param{})
 	defer func() { x.params = x.params[:len(x.params)-1] }()
 	for i, p := range n.ParameterList.List {
 		x.bind(p.Target, p.Initializer, argument(i))
+		if name, isName := p.Target.(*ast.Identifier); isName && i < len(firsts) {
+			bound := x.params[len(x.params)-1][name.Name.String()]
+			bound.first = firsts[i]
+			x.params[len(x.params)-1][name.Name.String()] = bound
+		}
 	}
 	if n.ParameterList.Rest != nil {
 		x.bind(n.ParameterList.Rest, nil, typing.Of(typing.Array))

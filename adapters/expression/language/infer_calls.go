@@ -14,9 +14,9 @@ var functionTypes = map[string]typing.Type{
 }
 
 // callMember finds the type of what a member of Math, JSON, Object, Number or Array gives.
-func (x *inference) callMember(n *ast.CallExpression, space, name string, members namespace) typing.Type {
+func (x *inference) callMember(n *ast.CallExpression, space, name string) typing.Type {
 	if x.cursor.at(name) {
-		x.cursor.space = &members
+		x.cursor.reached, x.cursor.space = true, space
 	}
 	arguments := x.arguments(n.ArgumentList)
 	first := argumentType(arguments, 0)
@@ -104,7 +104,7 @@ func (x *inference) callMethod(n *ast.CallExpression, callee *ast.DotExpression)
 	name, at := callee.Identifier.Name.String(), x.c.offset(callee.Identifier.Idx)
 	of := x.expr(callee.Left)
 	if x.cursor.at(name) {
-		x.cursor.of = &of
+		x.reachMember(callee.Left, of)
 	}
 	known := methods[name]
 	if known == nil {
@@ -120,7 +120,7 @@ func (x *inference) callMethod(n *ast.CallExpression, callee *ast.DotExpression)
 		x.found(at, true, CodeMaybeMisfit, "%s is %s, of which not all have a method %s", x.c.source(callee.Left), of, name)
 	}
 	if known.each != nil {
-		return x.callEach(n, name, of)
+		return x.callEach(n, callee.Left, name, of)
 	}
 	arguments := x.arguments(n.ArgumentList)
 	if t, ok := methodTypes[name]; ok {
@@ -172,7 +172,7 @@ func listMethodType(name string, of typing.Type, arguments []typing.Type) typing
 }
 
 // callEach finds the type of what a method gives that calls a function for each element.
-func (x *inference) callEach(n *ast.CallExpression, name string, of typing.Type) typing.Type {
+func (x *inference) callEach(n *ast.CallExpression, on ast.Expression, name string, of typing.Type) typing.Type {
 	items := typing.Any
 	if of.Within(typing.Array) {
 		items = of.Items()
@@ -196,6 +196,7 @@ func (x *inference) callEach(n *ast.CallExpression, name string, of typing.Type)
 		if name == "sort" || name == "toSorted" {
 			second = items
 		}
+		x.firsts = x.firstOf(on)
 		gives = x.arrow(f, func(i int) typing.Type {
 			switch i {
 			case 0:

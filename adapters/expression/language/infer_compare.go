@@ -32,6 +32,8 @@ func (x *inference) binary(n *ast.BinaryExpression) typing.Type {
 	right := x.expr(n.Right)
 	switch n.Operator {
 	case token.STRICT_EQUAL, token.STRICT_NOT_EQUAL, token.EQUAL, token.NOT_EQUAL, token.LESS, token.GREATER, token.LESS_OR_EQUAL, token.GREATER_OR_EQUAL:
+		x.compared(n.Left, right)
+		x.compared(n.Right, left)
 		x.compare(n, left, right)
 		return typing.Of(typing.Boolean)
 	case token.IN:

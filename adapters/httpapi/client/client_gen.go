@@ -149,6 +149,19 @@ const (
 	NodeHealthStatusUnknown   NodeHealthStatus = "unknown"
 )
 
+// Defines values for OfferKind.
+const (
+	OfferKindConstant  OfferKind = "constant"
+	OfferKindFunction  OfferKind = "function"
+	OfferKindMember    OfferKind = "member"
+	OfferKindMethod    OfferKind = "method"
+	OfferKindNamespace OfferKind = "namespace"
+	OfferKindNode      OfferKind = "node"
+	OfferKindParameter OfferKind = "parameter"
+	OfferKindValue     OfferKind = "value"
+	OfferKindVariable  OfferKind = "variable"
+)
+
 // Defines values for PublicTriggerCreation.
 const (
 	PublicTriggerCreationForbidden PublicTriggerCreation = "forbidden"
@@ -366,6 +379,56 @@ type CallTrigger struct {
 type CancelRun struct {
 	// Reason It stands in the run's history.
 	Reason *string `json:"reason,omitempty"`
+}
+
+// CompleteExpression A text that somebody is writing. It stands in a node or on an edge.
+type CompleteExpression struct {
+	// EdgeID The edge on which it stands, instead.
+	EdgeID *string `json:"edgeId,omitempty"`
+
+	// Field Where in the node or the edge: the path of a text that holds an expression or a template, such as `config.condition`, `config.mapping.total`, `config.headers.X-Order`; `condition` of an edge.
+	Field string `json:"field"`
+
+	// NodeID The node in which the text stands.
+	NodeID *string `json:"nodeId,omitempty"`
+
+	// Position The place of the cursor, which stands before this character. When it is absent, the end of the text.
+	Position *TextPosition `json:"position,omitempty"`
+
+	// Sample What the text is tried with, in place of the latest run.
+	Sample *SampleData `json:"sample,omitempty"`
+
+	// Text The whole text as it is now; empty when it is absent.
+	Text *string `json:"text,omitempty"`
+}
+
+// Completion What an editor can show at a place of a text.
+type Completion struct {
+	// IsIncomplete Whether there are more offers, so that it is worth asking again when more is written.
+	IsIncomplete bool `json:"isIncomplete"`
+
+	// Offers What could stand there, in an order in which it can be shown. It is not narrowed by what is written there already.
+	Offers []Offer `json:"offers"`
+
+	// Problem Why the text has no type, or no value with these data.
+	Problem *struct {
+		Message string `json:"message"`
+
+		// Position A place in a text, before a character. Of a finding it is left out where that is about the whole.
+		Position *TextPosition `json:"position,omitempty"`
+	} `json:"problem,omitempty"`
+
+	// Replace What an offer replaces that says nothing else.
+	Replace TextRange `json:"replace"`
+
+	// Type The type of what the whole text gives, as TypeScript writes it: `string | undefined`; `any` where nothing is known.
+	Type *string `json:"type,omitempty"`
+
+	// Value What the whole text gives with these data.
+	Value interface{} `json:"value,omitempty"`
+
+	// ValueOmitted Whether there is a value that is longer than 65536 bytes of JSON.
+	ValueOmitted *bool `json:"valueOmitted,omitempty"`
 }
 
 // CreateAPIKey defines model for CreateApiKey.
@@ -893,7 +956,7 @@ type Finding struct {
 	// NodeID The node it is about.
 	NodeID *string `json:"nodeId,omitempty"`
 
-	// Position Where in the text of the member it is; left out where it is about the whole.
+	// Position A place in a text, before a character. Of a finding it is left out where that is about the whole.
 	Position *TextPosition `json:"position,omitempty"`
 }
 
@@ -1380,6 +1443,36 @@ type NodeSecret struct {
 	// Secret The secret, `whsec_` and base64, only in the first answer to the request that made it.
 	Secret *string `json:"secret,omitempty"`
 }
+
+// Offer Something that could stand at the place.
+type Offer struct {
+	// Description What it is for, in one line; of a node, its name.
+	Description *string `json:"description,omitempty"`
+
+	// Insert What to write: the name, or what stands for one that cannot be written behind a dot, such as `["order-1"]`.
+	Insert string `json:"insert"`
+
+	// Kind What it is: a `variable` such as `input`, a `parameter` of a function around the place, a `member` of an object, the id of a `node`, a `method` of a value, a `function`, `namespace` or `constant` of the language, or a `value` that something is compared with.
+	Kind OfferKind `json:"kind"`
+
+	// Name What to show.
+	Name string `json:"name"`
+
+	// Replace What it replaces, where that is not what all offers do.
+	Replace *TextRange `json:"replace,omitempty"`
+
+	// Signature How a function or a method is called.
+	Signature *string `json:"signature,omitempty"`
+
+	// Type The type of its value, as TypeScript writes it.
+	Type *string `json:"type,omitempty"`
+
+	// Value What it was last, where that is at most 256 bytes of JSON.
+	Value interface{} `json:"value,omitempty"`
+}
+
+// OfferKind What it is: a `variable` such as `input`, a `parameter` of a function around the place, a `member` of an object, the id of a `node`, a `method` of a value, a `function`, `namespace` or `constant` of the language, or a `value` that something is compared with.
+type OfferKind string
 
 // OnPublish defines model for OnPublish.
 type OnPublish struct {
@@ -1950,6 +2043,15 @@ type RunWait struct {
 // RunWaitKind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for. `run`: the end of the run `runId`, which the node started. `items`: the ends of the runs of its items, which `GET /v1/gateway/runs?parentRunId=` lists.
 type RunWaitKind string
 
+// SampleData What the text is tried with, in place of the latest run.
+type SampleData struct {
+	// Nodes By their ids, what nodes gave. One that only passes on what it receives need not be there.
+	Nodes *map[string]interface{} `json:"nodes,omitempty"`
+
+	// Payload What the run is started with: any JSON value.
+	Payload interface{} `json:"payload,omitempty"`
+}
+
 // SchedulePreview What a schedule does next.
 type SchedulePreview struct {
 	// Items The next fire times, in order. Fewer than asked for where there are no more.
@@ -2426,13 +2528,22 @@ type TestedNode struct {
 // an idempotency key, whose first request has not come to its end, or never did; the node may have had its effect.
 type TestedNodeStatus string
 
-// TextPosition Where in the text of the member it is; left out where it is about the whole.
+// TextPosition A place in a text, before a character. Of a finding it is left out where that is about the whole.
 type TextPosition struct {
 	// Column From 1, in Unicode code points.
 	Column int `json:"column"`
 
 	// Line From 1.
 	Line int `json:"line"`
+}
+
+// TextRange A part of a text.
+type TextRange struct {
+	// From A place in a text, before a character. Of a finding it is left out where that is about the whole.
+	From TextPosition `json:"from"`
+
+	// To A place in a text, before a character. Of a finding it is left out where that is about the whole.
+	To TextPosition `json:"to"`
 }
 
 // Timestamp A time in UTC, in ISO 8601 with milliseconds.
@@ -2849,7 +2960,7 @@ type Violation struct {
 	// NodeID Where a version cannot be published, the node it is about.
 	NodeID *string `json:"nodeId,omitempty"`
 
-	// Position Where in the text of the member it is; left out where it is about the whole.
+	// Position A place in a text, before a character. Of a finding it is left out where that is about the whole.
 	Position *TextPosition `json:"position,omitempty"`
 }
 
@@ -4052,6 +4163,22 @@ func (c *Client) GetWorkflowVersion(ctx context.Context, id VersionID, options .
 // **Key:** secret.
 func (c *Client) UpdateWorkflowVersion(ctx context.Context, id VersionID, body UpdateWorkflowVersion, options ...Option) (*WorkflowVersion, error) {
 	return call[WorkflowVersion](ctx, c, "PATCH", pathOf("/v1/gateway/workflow-versions/%s", id), nil, body, options)
+}
+
+// CompleteExpression sends POST /v1/gateway/workflow-versions/{id}/complete.
+//
+// Helps editors while somebody writes a condition, an expression or a template (`{{ … }}` within a text) of a version: what could stand at
+// the place of the cursor, the type of the whole text, and its value. The text takes the place of what the version has in that field,
+// nothing is stored, and it need not compile.
+//
+// Values are computed with the `sample`; without one, with the latest run of the version, or of its workflow, that has finished, as far as
+// there is one. `problem` says why the text has no type, or no value with these data.
+//
+// It counts as a simulation does: few are computed at a time. Unknown members are refused.
+//
+// **Key:** secret.
+func (c *Client) CompleteExpression(ctx context.Context, id VersionID, body CompleteExpression, options ...Option) (*Completion, error) {
+	return call[Completion](ctx, c, "POST", pathOf("/v1/gateway/workflow-versions/%s/complete", id), nil, body, options)
 }
 
 // TestNode sends POST /v1/gateway/workflow-versions/{id}/nodes/{nodeId}/test.

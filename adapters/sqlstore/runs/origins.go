@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -31,6 +32,28 @@ func (s origins) Of(ctx context.Context, scope tenant.Scope, id run.ID) (run.Sou
 		return run.Source{}, 0, core.NotFound(err, "run_not_found", "There is no such run.")
 	}
 	return run.Source{Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot), Loop: workflow.NodeID(row.Loop)}, row.Size, err
+}
+
+// Latest reads the newest entries of one index, and their rows.
+func (s origins) Latest(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (run.ID, int64, error) {
+	d := s.store.dialect
+	column, value := "workflow_id", string(of)
+	if version != "" {
+		column, value = "workflow_version_id", string(version)
+	}
+	in, args := core.Within(scope, core.BySubTenant, value, outbound.LatestRuns)
+	const newest = ` ORDER BY created_at DESC, id DESC LIMIT `
+	var row struct {
+		ID   string `db:"id"`
+		Size int64  `db:"size"`
+	}
+	err := s.ReadRow(ctx, "find the latest run", &row, `SELECT id, `+storedSize+` AS size FROM runs WHERE tenant_id = $1 AND id `+
+		d.AmongFirst(`SELECT id FROM `+cmp.Or(d.Facets, "runs")+` WHERE tenant_id = $1 AND `+column+` = $2`+newest+`$3`)+in+
+		` ORDER BY finished_at IS NULL, created_at DESC, id DESC LIMIT 1`, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", 0, core.NotFound(err, "run_not_found", "There is no such run.")
+	}
+	return run.ID(row.ID), row.Size, err
 }
 
 // Live skips through the index of live runs from one origin to the next, so that it
