@@ -11,11 +11,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/deploy/harness"
+	"github.com/sluicehq/sluice/deploy/testserver"
 )
 
 // bareCommand is the sub-command that runs the baseline of reads: bare PATH FILE
@@ -62,7 +64,7 @@ func serve(ctx context.Context, engine *gin.Engine, stdout io.Writer) error {
 
 // bareServer is a sub-command in a process of its own.
 type bareServer struct {
-	*harness.Process
+	*testserver.Process
 	url string
 }
 
@@ -73,7 +75,7 @@ func (e *env) startBare(ctx context.Context, name string, command ...string) (*b
 	if err != nil {
 		return nil, err
 	}
-	p, err := harness.Start(exec.CommandContext(ctx, self, command...), filepath.Join(e.dir, name+".log"))
+	p, err := testserver.Start(exec.CommandContext(ctx, self, command...), filepath.Join(e.dir, name+".log"), syscall.SIGKILL)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type env struct {
 
 // newEnv starts everything. It fails early where something is not installed.
 func newEnv(ctx context.Context, o options) (e *env, err error) {
-	wrk, err := findWrk(ctx, o.verbose)
+	wrk, err := findWrk(ctx)
 	if err != nil {
 		return nil, err
 	}

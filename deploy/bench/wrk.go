@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/deploy/harness"
+	"github.com/sluicehq/sluice/deploy/testserver"
 )
 
 // loadRequest is what a load generator sends over and over. With several API keys it
@@ -128,19 +127,16 @@ func (e *env) loadGateway(ctx context.Context, q loadRequest, connections int, p
 }
 
 // findWrk returns the path of wrk. Root on Debian gets it installed.
-func findWrk(ctx context.Context, verbose io.Writer) (string, error) {
+func findWrk(ctx context.Context) (string, error) {
 	if found, err := exec.LookPath("wrk"); err == nil {
 		return found, nil
 	}
-	_, err := exec.LookPath("apt-get")
-	if err != nil || os.Geteuid() != 0 {
-		return "", errors.New("the load generator wrk is not installed; install it (Debian: apt-get install wrk, macOS: brew install wrk)")
-	}
-	_, _ = fmt.Fprintln(verbose, "installing wrk") // progress only
-	for _, args := range [][]string{{"update"}, {"install", "-y", "wrk"}} {
-		if _, err := harness.Output(exec.CommandContext(ctx, "apt-get", args...)); err != nil {
-			return "", fmt.Errorf("install wrk: %w", err)
-		}
+	err := testserver.InstallDebian(ctx, "wrk", func() bool {
+		_, err := exec.LookPath("wrk")
+		return err == nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("the load generator wrk is not installed; install it (Debian: apt-get install wrk, macOS: brew install wrk): %w", err)
 	}
 	return exec.LookPath("wrk")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/deploy/harness"
+	"github.com/sluicehq/sluice/deploy/testserver"
 )
 
 // runRound runs a whole round.
@@ -211,7 +212,7 @@ const recoverWithin = 2 * time.Second
 
 // recovery measures how long a process takes until it serves again. One that was killed
 // or frozen meanwhile is not looked at.
-func (e *env) recovery(ctx context.Context, g *gateway, p *harness.Process) {
+func (e *env) recovery(ctx context.Context, g *gateway, p *testserver.Process) {
 	began := time.Now()
 	for {
 		asked, cancel := context.WithTimeout(ctx, time.Second)

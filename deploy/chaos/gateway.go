@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/deploy/harness"
+	"github.com/sluicehq/sluice/deploy/testserver"
 )
 
 // gateway is one whose process is killed, frozen and started again.
@@ -38,7 +39,7 @@ func (g *gateway) start() error {
 }
 
 // expectEnd notes that the process is about to be ended on purpose.
-func (g *gateway) expectEnd() *harness.Process {
+func (g *gateway) expectEnd() *testserver.Process {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.endExpected = true
@@ -52,7 +53,7 @@ func (g *gateway) isEndExpected() bool {
 }
 
 // kill ends the process at once and returns it.
-func (g *gateway) kill() *harness.Process {
+func (g *gateway) kill() *testserver.Process {
 	p := g.expectEnd()
 	p.Kill()
 	return p

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sluicehq/sluice/deploy/chaos/attack"
@@ -185,7 +186,7 @@ func (h *hostileRound) terminate() {
 	h.guard.setPhase("SIGTERM")
 	h.figures.stopAt = time.Now()
 	p := h.gateway.expectEnd()
-	took := p.Terminate(stopTimeout)
+	took := p.End(syscall.SIGTERM, stopTimeout)
 	code := p.ExitCode()
 	h.figures.stopTime = took
 	h.found.check(code == 0, stopsInTime, "it ended %s after SIGTERM with exit code %d, not within %s with 0", took.Round(time.Millisecond), code, stopTimeout)

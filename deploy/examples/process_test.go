@@ -9,10 +9,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/sluicehq/sluice/deploy/harness"
+	"github.com/sluicehq/sluice/deploy/testserver"
 )
 
 // waitTimeout is how long anything is waited for.
@@ -20,7 +21,7 @@ const waitTimeout = 30 * time.Second
 
 // process is a program that runs next to the test.
 type process struct {
-	*harness.Process
+	*testserver.Process
 	name string
 }
 
@@ -29,7 +30,7 @@ func start(t *testing.T, name string, environ []string, program string, args ...
 	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, args...)
 	cmd.Env = append(os.Environ(), environ...)
-	started, err := harness.Start(cmd, filepath.Join(t.TempDir(), "output"))
+	started, err := testserver.Start(cmd, filepath.Join(t.TempDir(), "output"), syscall.SIGKILL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/testserver"
 )
 
 // Gateway is an address at which a gateway runs, again after it was stopped.
@@ -25,7 +27,7 @@ type Gateway struct {
 
 	environ []string
 	mu      sync.Mutex
-	process *Process
+	process *testserver.Process
 }
 
 // NewGateway describes a gateway that is still to be started. It is configured by
@@ -74,7 +76,7 @@ func FreeAddress() (string, error) {
 func (g *Gateway) Start() error {
 	cmd := exec.Command(g.Binary, "serve") //nolint:noctx // ended by its methods
 	cmd.Env = g.environ
-	p, err := Start(cmd, g.Log)
+	p, err := testserver.Start(cmd, g.Log, syscall.SIGKILL)
 	if err != nil {
 		return err
 	}
@@ -95,7 +97,7 @@ func (g *Gateway) StartReady(ctx context.Context) error {
 }
 
 // Process is the one that was started last; nil before the first start.
-func (g *Gateway) Process() *Process {
+func (g *Gateway) Process() *testserver.Process {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.process
@@ -114,15 +116,8 @@ const ReadyTimeout = 30 * time.Second
 // AwaitReady asks the process whether it is ready, in these intervals, until it is. A
 // process that ends is an error.
 func (g *Gateway) AwaitReady(ctx context.Context, every time.Duration) error {
-	p := g.Process()
-	for !g.ready(ctx) {
-		select {
-		case <-p.Ended():
-			return fmt.Errorf("the process of %s ended with exit code %d before it was ready:\n%s", g.Name, p.ExitCode(), p.LogTail())
-		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w\n%s", g.Name, ctx.Err(), p.LogTail())
-		case <-time.After(every):
-		}
+	if err := g.Process().Await(ctx, every, g.ready); err != nil {
+		return fmt.Errorf("%s: %w", g.Name, err)
 	}
 	return nil
 }
@@ -130,17 +125,20 @@ func (g *Gateway) AwaitReady(ctx context.Context, every time.Duration) error {
 // readinessClient takes a new connection each time, so that it notices a closed listener.
 var readinessClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
 
-func (g *Gateway) ready(ctx context.Context) bool {
+func (g *Gateway) ready(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.URL+"/readyz", http.NoBody)
 	if err != nil {
-		return false
+		return err
 	}
 	answer, err := readinessClient.Do(req)
 	if err != nil {
-		return false
+		return err
 	}
 	_ = answer.Body.Close() // only the status matters
-	return answer.StatusCode == http.StatusOK
+	if answer.StatusCode != http.StatusOK {
+		return errors.New(answer.Status)
+	}
+	return nil
 }
 
 // Command runs an operator's command, which works on the gateway's database.

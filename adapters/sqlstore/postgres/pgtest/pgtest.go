@@ -62,7 +62,7 @@ func Main(m *testing.M) {
 // of the test must hand its TestMain to [Main].
 func Start(tb testing.TB) *Server {
 	tb.Helper()
-	shared.once.Do(func() { shared.server, shared.err = start(context.Background(), os.Getenv(AddressVariable)) })
+	shared.once.Do(func() { shared.server, shared.err = connect(context.Background(), os.Getenv(AddressVariable)) })
 	if shared.err != nil {
 		tb.Fatalf("no PostgreSQL for the tests: %v", shared.err)
 	}
@@ -73,8 +73,8 @@ func Start(tb testing.TB) *Server {
 // URL of a database on it, as an account that may make databases.
 const AddressVariable = "TEST_DATABASE_URL"
 
-// start uses the server at the given address, or launches one when it is empty.
-func start(ctx context.Context, address string) (*Server, error) {
+// connect uses the server at the given address, or launches one when it is empty.
+func connect(ctx context.Context, address string) (*Server, error) {
 	var s Server
 	if address == "" {
 		instance, err := Launch(ctx, Options{InMemory: true})

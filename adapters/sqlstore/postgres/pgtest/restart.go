@@ -27,7 +27,7 @@ func (in *Instance) Restart(ctx context.Context, how Stopping, down time.Duratio
 	if how == Immediate {
 		sig = syscall.SIGQUIT
 	}
-	in.end(sig)
+	in.process.End(sig, stopTimeout)
 	timer := time.NewTimer(down)
 	defer timer.Stop()
 	select {
@@ -35,8 +35,5 @@ func (in *Instance) Restart(ctx context.Context, how Stopping, down time.Duratio
 		return ctx.Err()
 	case <-timer.C:
 	}
-	if err := in.again(); err != nil {
-		return err
-	}
-	return in.await(ctx, in.URL)
+	return in.run(ctx)
 }

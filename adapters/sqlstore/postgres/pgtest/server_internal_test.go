@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/lib/pq"
+
+	"github.com/sluicehq/sluice/deploy/testserver"
 )
 
 // databases lists those of a server that somebody made.
@@ -31,7 +33,7 @@ func TestAServerOfSomebodyElseKeepsNoTemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(instance.Stop)
-	server, err := start(t.Context(), instance.URL)
+	server, err := connect(t.Context(), instance.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +50,13 @@ func TestAServerOfSomebodyElseKeepsNoTemplate(t *testing.T) {
 }
 
 func TestTheClusterIsInMemoryWhereThereIsRoom(t *testing.T) {
-	root := cmp.Or(memoryRoot(), socketRoot())
+	root := cmp.Or(memoryRoot(), testserver.SocketRoot(dirPrefix, socket))
 	instance, err := Launch(t.Context(), Options{InMemory: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(instance.Stop)
-	server, err := start(t.Context(), instance.URL)
+	server, err := connect(t.Context(), instance.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +76,7 @@ func TestTheClusterIsInMemoryWhereThereIsRoom(t *testing.T) {
 func TestAnAddressThatIsNoURLIsRefused(t *testing.T) {
 	const want = "TEST_DATABASE_URL must be a URL like postgres://user:password@host:port/postgres"
 	for _, address := range []string{"host=/tmp dbname=postgres", "localhost:5432", "mysql://localhost/x", "postgres://%zz"} {
-		if _, err := start(t.Context(), address); err == nil || err.Error() != want {
+		if _, err := connect(t.Context(), address); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

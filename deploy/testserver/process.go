@@ -1,4 +1,6 @@
-package harness
+// Package testserver is what tests and tools need of servers of their own: a process that
+// ends with this one, a private folder, and the server's program.
+package testserver
 
 import (
 	"context"
@@ -19,15 +21,16 @@ type Process struct {
 	ended chan struct{}
 }
 
-// Start starts a program. What it prints is appended to the log.
-func Start(cmd *exec.Cmd, log string) (*Process, error) {
+// Start starts a program, which the signal ends when this process ends. What it prints is
+// appended to the log.
+func Start(cmd *exec.Cmd, log string, atOurEnd syscall.Signal) (*Process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = out.Close() }() // the process has its own handle
 	cmd.Stdout, cmd.Stderr = out, out
-	endWithParent(cmd)
+	endWithParent(cmd, atOurEnd)
 	p := &Process{Log: log, cmd: cmd, ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
@@ -70,18 +73,35 @@ func (p *Process) Kill() {
 const stopTimeout = 20 * time.Second
 
 // Stop asks the process to end, and kills it when it does not.
-func (p *Process) Stop() { p.Terminate(stopTimeout) }
+func (p *Process) Stop() { p.End(syscall.SIGTERM, stopTimeout) }
 
-// Terminate does the same within a time, and returns how long it took.
-func (p *Process) Terminate(within time.Duration) time.Duration {
+// End does the same with a signal and within a time, and returns how long it took.
+func (p *Process) End(by os.Signal, within time.Duration) time.Duration {
 	began := time.Now()
-	_ = p.Signal(syscall.SIGTERM) // it may have ended already
+	_ = p.Signal(by) // it may have ended already
 	select {
 	case <-p.ended:
 	case <-time.After(within):
 		p.Kill()
 	}
 	return time.Since(began)
+}
+
+// Await asks the process in these intervals until it answers. One that ends is an error.
+func (p *Process) Await(ctx context.Context, every time.Duration, ask func(context.Context) error) error {
+	for {
+		err := ask(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.ended:
+			return fmt.Errorf("%s ended with exit code %d before it was ready:\n%s", p.cmd.Path, p.ExitCode(), p.LogTail())
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w (%w)\n%s", p.cmd.Path, ctx.Err(), err, p.LogTail())
+		case <-time.After(every):
+		}
+	}
 }
 
 // AwaitLog waits until what the process printed matches, and returns the last group.

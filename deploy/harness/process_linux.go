@@ -1,8 +1,0 @@
-package harness
-
-import (
-	"os/exec"
-	"syscall"
-)
-
-func endWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
