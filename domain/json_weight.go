@@ -35,20 +35,10 @@ func WeighJSON[T string | []byte](text T) JSONWeight {
 		case '[', '{':
 			opened = c
 		case '"':
-			i = endOfString(text, i)
+			i = EndOfString(text, i)
 		}
 	}
 	return w
-}
-
-// endOfString is where a string ends that begins at a quote.
-func endOfString[T string | []byte](text T, at int) int {
-	for at++; at < len(text) && text[at] != '"'; at++ {
-		if text[at] == '\\' {
-			at++
-		}
-	}
-	return at
 }
 
 // Add adds another text.

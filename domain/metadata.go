@@ -59,7 +59,7 @@ func (m Metadata) Revised(r *Rules, p MetadataPatch) Metadata {
 		_ = json.Unmarshal([]byte(m.String()), &pairs) // String is always such an object
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Pairs)) {
-		value, field := p.Pairs[key], Member("metadata", shortened(key))
+		value, field := p.Pairs[key], Member("metadata", Clip(key, MaxMetadataKey))
 		r.Text(key, field, 1, MaxMetadataKey)
 		r.Text(value, field, 0, MaxMetadataValue)
 		if value == "" {
@@ -77,16 +77,4 @@ func (m Metadata) Revised(r *Rules, p MetadataPatch) Metadata {
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(pairs) // texts can always be written
 	return Metadata{string(bytes.TrimSpace(b.Bytes()))}
-}
-
-// shortened is a key as a path can show it.
-func shortened(key string) string {
-	n := 0
-	for i := range key {
-		if n == MaxMetadataKey {
-			return key[:i] + "…"
-		}
-		n++
-	}
-	return key
 }

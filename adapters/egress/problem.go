@@ -42,17 +42,11 @@ func (r *refusal) Error() string {
 	return r.code + ": " + r.cause.Error()
 }
 
-// maxShownHost bounds how much of a host a message repeats, in bytes.
+// maxShownHost bounds how much of a host a message repeats, in characters.
 const maxShownHost = 255
 
 // shown is the host as a message names it.
-func shown(u *url.URL) string {
-	host := u.Host
-	if len(host) > maxShownHost {
-		host = host[:maxShownHost] + "…"
-	}
-	return host
-}
+func shown(u *url.URL) string { return domain.Clip(u.Host, maxShownHost) }
 
 // explain says what a failed call means to a tenant. Errors of the network carry
 // addresses, also those of name servers, so none of their text is passed on except what

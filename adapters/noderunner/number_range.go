@@ -9,10 +9,6 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// What a double can hold, which is the range of numbers that programs agree on
-// (RFC 7493, §2.2).
-const greatestDouble, leastDouble = "1.7976931348623157e+308", "-1.7976931348623157e+308"
-
 // maxDigits is how long a number without an exponent may be and is still no greater than
 // a double can be.
 const maxDigits = 308
@@ -30,9 +26,9 @@ func checkNumbers(text []byte, path string) error {
 		return nil
 	}
 	number := text[at : at+numberLength(text[at:])]
-	bound := "most " + greatestDouble
+	bound := "most " + domain.GreatestDouble
 	if number[0] == '-' {
-		bound = "least " + leastDouble
+		bound = "least " + domain.LeastDouble
 	}
 	return fmt.Errorf("%s must be at %s, not %s", pathAt(text, at, path), bound, clip(string(number), maxShown))
 }
@@ -43,7 +39,7 @@ func findOutOfRange(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '"':
-			i = endOfString(text, i)
+			i = domain.EndOfString(text, i)
 		case c == '-' || '0' <= c && c <= '9':
 			n := numberLength(text[i:])
 			if !inRange(text[i : i+n]) {
@@ -61,16 +57,6 @@ func inRange(number []byte) bool {
 	}
 	_, err := strconv.ParseFloat(string(number), 64)
 	return err == nil
-}
-
-// endOfString is the place of the quotation mark that ends the string that begins at i.
-func endOfString(text []byte, i int) int {
-	for i++; text[i] != '"'; i++ {
-		if text[i] == '\\' {
-			i++
-		}
-	}
-	return i
 }
 
 func numberLength(text []byte) int {
@@ -104,7 +90,7 @@ func pathAt(text []byte, at int, path string) string {
 				here = domain.Index(top.path, top.index)
 			}
 		case '"':
-			end := endOfString(text, i)
+			end := domain.EndOfString(text, i)
 			_ = json.Unmarshal(text[i:end+1], &name) // a part of a valid text
 			i = end
 		case ':':

@@ -133,16 +133,11 @@ func unexpected(u *url.URL, status int) string {
 	return text + "."
 }
 
-// maxShownHost bounds how much of a host a message repeats, in bytes.
-const maxShownHost = 255
-
 // shown is the host as a message names it. The rest of the URL may hold a secret.
-func shown(u *url.URL) string {
-	if len(u.Host) > maxShownHost {
-		return u.Host[:maxShownHost] + "…"
-	}
-	return u.Host
-}
+func shown(u *url.URL) string { return domain.Clip(u.Host, maxShownHost) }
+
+// maxShownHost bounds how much of a host a message repeats, in characters.
+const maxShownHost = 255
 
 // stopped is the error of an attempt whose context is done.
 func stopped(ctx context.Context) error {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/sluicehq/sluice/domain"
 )
 
 // appendCanonical writes a JSON text as [appendValue] writes the value that it holds,
@@ -28,7 +30,7 @@ type canonical struct {
 
 // next skips white space and returns the character there.
 func (c *canonical) next() byte {
-	c.at = skipSpace(c.text, c.at)
+	c.at = domain.SkipSpace(c.text, c.at)
 	return c.text[c.at]
 }
 
@@ -43,7 +45,7 @@ func (c *canonical) value(b []byte, depth int) ([]byte, error) {
 	case '[':
 		return c.array(b, depth)
 	case '"':
-		start, c.at = c.at, endOfString(c.text, c.at)
+		start, c.at = c.at, domain.EndOfString(c.text, c.at)+1
 		return appendQuoted(b, c.text[start:c.at]), nil
 	case 't', 'n':
 		start, c.at = c.at, c.at+4
@@ -89,7 +91,7 @@ func (c *canonical) object(b []byte, depth int) (_ []byte, err error) {
 			b = append(b, ',')
 		}
 		m := member{from: len(b)}
-		end := endOfString(c.text, c.at)
+		end := domain.EndOfString(c.text, c.at) + 1
 		b = appendQuoted(b, c.text[c.at:end])
 		m.colon, c.at = len(b), end
 		c.next()

@@ -35,15 +35,6 @@ func weightOfMembers(n int) int64 {
 // rounded is the size of a block that holds n bytes.
 func rounded(n int) int64 { return int64(n+n/8+7) &^ 7 }
 
-func endOfString(text []byte, i int) int {
-	for i++; i < len(text) && text[i] != '"'; i++ {
-		if text[i] == '\\' {
-			i++
-		}
-	}
-	return min(i+1, len(text))
-}
-
 func endOfNumber(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		switch c := text[i]; {
@@ -51,14 +42,6 @@ func endOfNumber(text []byte, i int) int {
 		default:
 			return i
 		}
-	}
-	return i
-}
-
-// skipSpace is the place of the first character that is no white space.
-func skipSpace(text []byte, i int) int {
-	for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n') {
-		i++
 	}
 	return i
 }

@@ -280,25 +280,19 @@ func (o reader) number(name string, least, most int64) (int64, bool) {
 	n, code := wholeNumber(value)
 	switch {
 	case code == domain.NotWhole:
-		o.refuse(name, code, "must be a whole number, not %s", shortened(value))
+		o.refuse(name, code, "must be a whole number, not %s", domain.Clip(value, maxShownNumber))
 	case code == domain.TooLarge || code == "" && n > most:
-		o.refuse(name, domain.TooLarge, "must be at most %d, not %s", most, shortened(value))
+		o.refuse(name, domain.TooLarge, "must be at most %d, not %s", most, domain.Clip(value, maxShownNumber))
 	case code == domain.TooSmall || n < least:
-		o.refuse(name, domain.TooSmall, "must be at least %d, not %s", least, shortened(value))
+		o.refuse(name, domain.TooSmall, "must be at least %d, not %s", least, domain.Clip(value, maxShownNumber))
 	default:
 		return n, true
 	}
 	return 0, false
 }
 
-// shortened keeps a message readable when a client sends a number of many digits.
-func shortened(number string) string {
-	const most = 32
-	if len(number) <= most {
-		return number
-	}
-	return number[:most] + "…"
-}
+// maxShownNumber keeps a message readable when a client sends a number of many digits.
+const maxShownNumber = 32
 
 // The types that are asked for, as [typeOf] names them.
 const (

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sluicehq/sluice/domain"
 )
 
 var errNoObject = errors.New("the text is not one JSON object")
@@ -30,31 +32,31 @@ func (o object) lookUp(name string) (value string, present bool) {
 // looked at, and nothing is copied. encoding/json takes twenty times as long for the
 // same.
 func membersOf(text string) (object, error) {
-	at := skipSpace(text, 0)
+	at := domain.SkipSpace(text, 0)
 	if at == len(text) || text[at] != '{' {
 		return nil, errNoObject
 	}
 	all := make(object, 0, 8)
-	for at = skipSpace(text, at+1); at < len(text) && text[at] == '"'; {
+	for at = domain.SkipSpace(text, at+1); at < len(text) && text[at] == '"'; {
 		end := stringEnd(text, at)
 		name, err := unquoted(text[at:end])
 		if err != nil {
 			return nil, err
 		}
-		at = skipSpace(text, end)
+		at = domain.SkipSpace(text, end)
 		if at == len(text) || text[at] != ':' {
 			return nil, errNoObject
 		}
-		at = skipSpace(text, at+1)
+		at = domain.SkipSpace(text, at+1)
 		end = valueEnd(text, at)
 		all = append(all, member{name, text[at:end]})
-		if at = skipSpace(text, end); at == len(text) {
+		if at = domain.SkipSpace(text, end); at == len(text) {
 			return nil, errNoObject
 		}
 		if text[at] == '}' {
 			return all, nil
 		}
-		at = skipSpace(text, at+1) // behind the comma
+		at = domain.SkipSpace(text, at+1) // behind the comma
 	}
 	if at < len(text) && text[at] == '}' {
 		return all, nil
@@ -79,25 +81,8 @@ func unescaped(quoted string) (text string, err error) {
 	return text, err
 }
 
-func skipSpace(text string, at int) int {
-	for at < len(text) && (text[at] == ' ' || text[at] == '\n' || text[at] == '\t' || text[at] == '\r') {
-		at++
-	}
-	return at
-}
-
 // stringEnd is where the string that begins at the place is over.
-func stringEnd(text string, at int) int {
-	for at++; at < len(text); at++ {
-		switch text[at] {
-		case '\\':
-			at++
-		case '"':
-			return at + 1
-		}
-	}
-	return len(text)
-}
+func stringEnd(text string, at int) int { return min(domain.EndOfString(text, at)+1, len(text)) }
 
 // valueEnd is where the value that begins at the place is over.
 func valueEnd(text string, at int) int {

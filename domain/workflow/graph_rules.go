@@ -121,14 +121,4 @@ func chain(names []string) string {
 }
 
 // clip shortens a client's text for a message.
-func clip(s string) string {
-	const most = 60
-	n := 0
-	for i := range s {
-		if n == most {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
-}
+func clip(s string) string { return domain.Clip(s, 60) }

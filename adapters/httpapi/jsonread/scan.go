@@ -208,13 +208,11 @@ func (p *parser) checkRange(raw string, pos int) {
 		return
 	}
 	if raw[0] == '-' {
-		p.refuse(pos, domain.TooSmall, "must be at least "+leastDouble+", not "+legible(raw))
+		p.refuse(pos, domain.TooSmall, "must be at least "+domain.LeastDouble+", not "+legible(raw))
 		return
 	}
-	p.refuse(pos, domain.TooLarge, "must be at most "+greatestDouble+", not "+legible(raw))
+	p.refuse(pos, domain.TooLarge, "must be at most "+domain.GreatestDouble+", not "+legible(raw))
 }
-
-const greatestDouble, leastDouble = "1.7976931348623157e+308", "-1.7976931348623157e+308"
 
 // digits reads as many digits as there are and says whether there are any.
 func (p *parser) digits() bool {

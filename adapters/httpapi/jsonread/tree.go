@@ -142,20 +142,12 @@ const longestName = 64
 // legible is a name as a path or a message can show it: valid, printable and not
 // too long.
 func legible(name string) string {
-	name = strings.Map(func(c rune) rune {
+	return domain.Clip(strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {
 			return utf8.RuneError
 		}
 		return c
-	}, strings.ToValidUTF8(name, string(utf8.RuneError)))
-	n := 0
-	for i := range name {
-		if n == longestName {
-			return name[:i] + "…"
-		}
-		n++
-	}
-	return name
+	}, strings.ToValidUTF8(name, string(utf8.RuneError))), longestName)
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
