@@ -97,7 +97,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Nodes:     nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(store, g.clock), checks), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
 		Tenants:   tenants.New(store, g.clock, g.random),
 		Schedules: schedules.New(store, g.clock),
-		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), expression.Checker{}, limiter, g.clock, g.random), Workflows: workflows.New(store, g.signals, g.clock, g.random),
+		Triggers:  triggers.New(store, known, sqlstore.NewTriggerInserter(store), expression.Checker{}, limiter, g.clock, g.random), Workflows: workflows.New(store, g.signals, g.clock, g.random),
 		Versions:   versions,
 		Publishing: versions, Completions: versions,
 		Firing: firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),

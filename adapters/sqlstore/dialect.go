@@ -51,7 +51,7 @@ type Dialect struct {
 	// more than asking again where not all were added, or not all for certain.
 	InsertTriggers, AddedTriggers func(batch []TriggerEntry) (statement string, args []any)
 
-	// Intakes is how many batches of triggers are committed at the same time at most; 0
+	// ParallelInserts is how many batches of triggers are committed at the same time at most; 0
 	// means 1.
-	Intakes int
+	ParallelInserts int
 }

@@ -11,30 +11,30 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// TriggerIntake adds triggers in batches: with one statement where that is faster, else in
+// TriggerInserter adds triggers in batches: with one statement where that is faster, else in
 // one unit of work.
-type TriggerIntake struct{ store *Store }
+type TriggerInserter struct{ store *Store }
 
-var _ outbound.TriggerIntake = (*TriggerIntake)(nil)
+var _ outbound.TriggerInserter = (*TriggerInserter)(nil)
 
-// NewTriggerIntake returns an intake into the store.
-func NewTriggerIntake(store *Store) *TriggerIntake { return &TriggerIntake{store: store} }
+// NewTriggerInserter returns what adds triggers to the store.
+func NewTriggerInserter(store *Store) *TriggerInserter { return &TriggerInserter{store: store} }
 
 // Parallel is as the database has it.
-func (q *TriggerIntake) Parallel() int { return max(1, q.store.dialect.Intakes) }
+func (i *TriggerInserter) Parallel() int { return max(1, i.store.dialect.ParallelInserts) }
 
 // Insert adds a batch. A trigger that the database refuses takes the whole batch along, and
 // so does one that collides: then each is left to a unit of its own.
-func (q *TriggerIntake) Insert(ctx context.Context, all []*outbound.NewTrigger) error {
+func (i *TriggerInserter) Insert(ctx context.Context, all []*outbound.NewTrigger) error {
 	for _, e := range all {
 		e.Added = false
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	insert := q.store.insertEach
-	if q.store.dialect.InsertTriggers != nil {
-		insert = q.store.insertBatch
+	insert := i.store.insertEach
+	if i.store.dialect.InsertTriggers != nil {
+		insert = i.store.insertBatch
 	}
 	err := insert(ctx, all)
 	if err == nil {

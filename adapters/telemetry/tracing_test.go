@@ -250,31 +250,31 @@ func TestNothingIsWrappedWhereNothingIsTraced(t *testing.T) {
 	if none.UnitOfWork(work) != work {
 		t.Error("the unit of work was wrapped")
 	}
-	var own outbound.TriggerIntake = intake{}
-	if none.TriggerIntake(own) != own {
-		t.Error("the intake was wrapped")
+	var own outbound.TriggerInserter = inserter{}
+	if none.TriggerInserter(own) != own {
+		t.Error("the inserter was wrapped")
 	}
 	if err := none.Shutdown(ctx); err != nil {
 		t.Error(err)
 	}
 }
 
-// intake adds triggers, or fails to.
-type intake struct{ err error }
+// inserter adds triggers, or fails to.
+type inserter struct{ err error }
 
-func (intake) Parallel() int { return 3 }
+func (inserter) Parallel() int { return 3 }
 
-func (i intake) Insert(context.Context, []*outbound.NewTrigger) error { return i.err }
+func (i inserter) Insert(context.Context, []*outbound.NewTrigger) error { return i.err }
 
 func TestAddingTriggersTogetherIsTraced(t *testing.T) {
 	r := newReceiver(t)
 	tracing := startTracing(t, r)
 	ctx := tracing.RequestBegan(t.Context(), http.Header{"Traceparent": {caller}}, "POST", "/triggers")
-	if traced := tracing.TriggerIntake(intake{}); traced.Parallel() != 3 || traced.Insert(ctx, make([]*outbound.NewTrigger, 2)) != nil {
-		t.Error("the intake does something else")
+	if traced := tracing.TriggerInserter(inserter{}); traced.Parallel() != 3 || traced.Insert(ctx, make([]*outbound.NewTrigger, 2)) != nil {
+		t.Error("the inserter does something else")
 	}
 	failure := errors.New("the text of a client")
-	if err := tracing.TriggerIntake(intake{failure}).Insert(ctx, nil); !errors.Is(err, failure) {
+	if err := tracing.TriggerInserter(inserter{failure}).Insert(ctx, nil); !errors.Is(err, failure) {
 		t.Errorf("it ended with %v", err)
 	}
 	tracing.RequestEnded(ctx, telemetry.Request{Method: "POST", Route: "/triggers", Status: 201, RequestID: "req_1"})

@@ -75,22 +75,22 @@ func inSpan(ctx context.Context, tracer trace.Tracer, name string, fn func(conte
 	return err
 }
 
-// TriggerIntake returns an intake that does what the given one does, in a span. A batch is
+// TriggerInserter returns an inserter that does what the given one does, in a span. A batch is
 // in the trace of the request that commits it.
-func (t *Tracing) TriggerIntake(intake outbound.TriggerIntake) outbound.TriggerIntake {
+func (t *Tracing) TriggerInserter(inserter outbound.TriggerInserter) outbound.TriggerInserter {
 	if t == nil {
-		return intake
+		return inserter
 	}
-	return tracedIntake{intake, t.tracer}
+	return tracedInserter{inserter, t.tracer}
 }
 
-type tracedIntake struct {
-	outbound.TriggerIntake
+type tracedInserter struct {
+	outbound.TriggerInserter
 	tracer trace.Tracer
 }
 
 // Insert adds triggers in a span.
-func (i tracedIntake) Insert(ctx context.Context, all []*outbound.NewTrigger) error {
-	return inSpan(ctx, i.tracer, "insert triggers", func(ctx context.Context) error { return i.TriggerIntake.Insert(ctx, all) },
+func (i tracedInserter) Insert(ctx context.Context, all []*outbound.NewTrigger) error {
+	return inSpan(ctx, i.tracer, "insert triggers", func(ctx context.Context) error { return i.TriggerInserter.Insert(ctx, all) },
 		func() attribute.KeyValue { return attribute.Int("sluice.batch.size", len(all)) })
 }

@@ -153,7 +153,7 @@ func (s *startRequest) takeRate(ctx context.Context, trg *trigger.Trigger) (refu
 		return nil, nil
 	}
 	most := int(min(limit.MaxRequests, math.MaxInt32))
-	left, err := s.service.limiter.Take(ctx, string(s.who.Tenant())+"/trigger/"+string(trg.ID()), most, limit.Window)
+	left, err := s.service.limiter.Allow(ctx, string(s.who.Tenant())+"/trigger/"+string(trg.ID()), most, limit.Window)
 	if err != nil || left.Granted {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func newRotation(w *env, versions int) *rotation {
 	w.Helper()
 	r := &rotation{env: w, who: tenant.Caller{Scope: tenant.All(w.tenant.ID()), KeyType: tenant.Secret}, active: -1, previous: -1}
 	r.publishing = workflows.NewVersions(w.store, directory.New(w.store), expression.Checker{}, w.clock, counted{})
-	r.triggers = triggers.New(w.store, nil, sqlstore.NewTriggerIntake(w.store), expression.Checker{}, nil, w.clock, counted{})
+	r.triggers = triggers.New(w.store, nil, sqlstore.NewTriggerInserter(w.store), expression.Checker{}, nil, w.clock, counted{})
 	wf, err := workflow.New(workflow.ID(counted{}.ID("wf")), w.tenant.ID(), "", workflow.Draft{Name: "In turns"}, w.clock.Now())
 	if err != nil {
 		w.Fatal(err)

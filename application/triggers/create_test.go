@@ -19,14 +19,14 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// slowIntake is an intake whose batches wait until they are let go on. A database that
+// slowInserter is an inserter whose batches wait until they are let go on. A database that
 // stands still, or has a defect, cannot be made of a real one.
-type slowIntake struct {
+type slowInserter struct {
 	batches chan []*outbound.NewTrigger
 	goOn    chan func()
 }
 
-func (s slowIntake) Insert(_ context.Context, all []*outbound.NewTrigger) error {
+func (s slowInserter) Insert(_ context.Context, all []*outbound.NewTrigger) error {
 	s.batches <- all
 	(<-s.goOn)()
 	for _, e := range all {
@@ -35,7 +35,7 @@ func (s slowIntake) Insert(_ context.Context, all []*outbound.NewTrigger) error 
 	return nil
 }
 
-func (slowIntake) Parallel() int { return 1 }
+func (slowInserter) Parallel() int { return 1 }
 
 // anyVersion knows every version.
 type anyVersion struct{ outbound.Directory }
@@ -51,8 +51,8 @@ var (
 
 func TestCreatesThatArriveTogetherShareAnInsert(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		intake := slowIntake{make(chan []*outbound.NewTrigger, 9), make(chan func())}
-		service := triggers.New(nil, anyVersion{}, intake, nil, nil, system.Clock{}, system.Random{})
+		inserter := slowInserter{make(chan []*outbound.NewTrigger, 9), make(chan func())}
+		service := triggers.New(nil, anyVersion{}, inserter, nil, nil, system.Clock{}, system.Random{})
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
@@ -63,10 +63,10 @@ func TestCreatesThatArriveTogetherShareAnInsert(t *testing.T) {
 		}
 		for _, want := range []int{1, 19} {
 			synctest.Wait()
-			if n := len(<-intake.batches); n != want {
+			if n := len(<-inserter.batches); n != want {
 				t.Errorf("a batch has %d", n)
 			}
-			intake.goOn <- func() {}
+			inserter.goOn <- func() {}
 		}
 		all.Wait()
 	})
@@ -74,8 +74,8 @@ func TestCreatesThatArriveTogetherShareAnInsert(t *testing.T) {
 
 func TestACreateThatWaitsEndsWithItsContextAndAPanicHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		intake := slowIntake{make(chan []*outbound.NewTrigger, 9), make(chan func())}
-		service := triggers.New(nil, anyVersion{}, intake, nil, nil, system.Clock{}, system.Random{})
+		inserter := slowInserter{make(chan []*outbound.NewTrigger, 9), make(chan func())}
+		service := triggers.New(nil, anyVersion{}, inserter, nil, nil, system.Clock{}, system.Random{})
 		create := func(ctx context.Context, want func(error) bool) {
 			go func() {
 				if _, err := service.Create(ctx, secret, domain.IdempotencyKey{}, draft); !want(err) {
@@ -95,18 +95,18 @@ func TestACreateThatWaitsEndsWithItsContextAndAPanicHoldsNobodyUp(t *testing.T) 
 		if !left.Load() {
 			t.Error("it waits on")
 		}
-		<-intake.batches
-		intake.goOn <- func() { panic("broken") }
-		if n := len(<-intake.batches); n != 1 {
+		<-inserter.batches
+		inserter.goOn <- func() { panic("broken") }
+		if n := len(<-inserter.batches); n != 1 {
 			t.Errorf("the next batch has %d", n)
 		}
-		intake.goOn <- func() {}
+		inserter.goOn <- func() {}
 	})
 }
 
 func TestACreateWhoseAnswerCannotBeRenderedHasNoEffect(t *testing.T) {
 	broken := errors.New("broken")
-	service := triggers.New(nil, anyVersion{}, slowIntake{}, nil, nil, system.Clock{}, system.Random{})
+	service := triggers.New(nil, anyVersion{}, slowInserter{}, nil, nil, system.Clock{}, system.Random{})
 	idempotency := domain.IdempotencyKey{Scope: "POST /triggers", Key: "k", Answer: func(any) ([]byte, error) { return nil, broken }}
 	if _, err := service.Create(t.Context(), secret, idempotency, draft); !errors.Is(err, broken) {
 		t.Error(err)

@@ -36,7 +36,7 @@ func newManaged(t *testing.T, workflowActive bool) managed {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := &portstest.ManualClock{}
 	clock.Set(noon.Add(time.Hour))
-	m := managed{t, store, triggers.New(store, nil, sqlstore.NewTriggerIntake(store), expression.Checker{}, nil, clock, system.Random{}), tenant.Caller{Scope: tenant.All("tenant_1"), KeyType: tenant.Secret}}
+	m := managed{t, store, triggers.New(store, nil, sqlstore.NewTriggerInserter(store), expression.Checker{}, nil, clock, system.Random{}), tenant.Caller{Scope: tenant.All("tenant_1"), KeyType: tenant.Secret}}
 	owner := m.who.Tenant()
 	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 		ten, err := tenant.New(owner, tenant.Draft{Name: "Acme"}, noon)
@@ -139,7 +139,7 @@ func TestATriggerThatIsAttachedToAnotherVersionIsLeftBehindWhereItCouldFire(t *t
 
 func TestAFilterHasToCompileAndNeedsEveryProcessToKnowIt(t *testing.T) {
 	m := newManaged(t, true)
-	m.service = triggers.New(m.store, anyVersion{}, sqlstore.NewTriggerIntake(m.store), expression.Checker{}, nil, system.Clock{}, system.Random{})
+	m.service = triggers.New(m.store, anyVersion{}, sqlstore.NewTriggerInserter(m.store), expression.Checker{}, nil, system.Clock{}, system.Random{})
 	config := func(filter string) *domain.Document {
 		doc := domain.RestoreDocument(`{"filter":"` + filter + `"}`)
 		return &doc

@@ -31,7 +31,7 @@ type Service struct {
 	work      outbound.UnitOfWork
 	directory outbound.Directory
 	language  outbound.Expressions
-	intake    *batch.Batcher[*outbound.NewTrigger]
+	inserts   *batch.Batcher[*outbound.NewTrigger]
 	limiter   outbound.Limiter
 	clock     outbound.Clock
 	random    outbound.Random
@@ -40,11 +40,11 @@ type Service struct {
 var _ inbound.Triggers = (*Service)(nil)
 
 // New returns the service.
-func New(work outbound.UnitOfWork, directory outbound.Directory, intake outbound.TriggerIntake, language outbound.Expressions,
+func New(work outbound.UnitOfWork, directory outbound.Directory, inserts outbound.TriggerInserter, language outbound.Expressions,
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random,
 ) *Service {
-	limits := batch.Limits{Members: maxBatch, Running: intake.Parallel(), MinWhenBusy: minWhenBusy}
-	return &Service{work: work, directory: directory, language: language, intake: batch.New(limits, nil, intake.Insert), limiter: limiter, clock: clock, random: random}
+	limits := batch.Limits{Members: maxBatch, Running: inserts.Parallel(), MinWhenBusy: minWhenBusy}
+	return &Service{work: work, directory: directory, language: language, inserts: batch.New(limits, nil, inserts.Insert), limiter: limiter, clock: clock, random: random}
 }
 
 // Create attaches a trigger to a version of a workflow.
@@ -106,7 +106,7 @@ func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, idempote
 			return nil, false, err
 		}
 	}
-	if err := s.intake.Do(ctx, added); err != nil || !added.Added {
+	if err := s.inserts.Do(ctx, added); err != nil || !added.Added {
 		return nil, false, err
 	}
 	return trg, true, nil
@@ -153,7 +153,7 @@ func (s *Service) withPublicKeyRules(ctx context.Context, who tenant.Caller, ide
 	}
 	inactive := false
 	d.Active = &inactive
-	left, err := s.limiter.Take(ctx, string(who.Tenant())+"/public-triggers", tenant.PublicTriggersPerMinute, time.Minute)
+	left, err := s.limiter.Allow(ctx, string(who.Tenant())+"/public-triggers", tenant.PublicTriggersPerMinute, time.Minute)
 	if err != nil || left.Granted {
 		return d, err
 	}

@@ -54,7 +54,7 @@ func (s *Service) SweepFires(ctx context.Context) (removed int, err error) {
 
 // SweepLeft forgets of triggers that they were left behind.
 func (s *Service) SweepLeft(ctx context.Context) (forgotten int, err error) {
-	return s.sweep(ctx, trigger.LeftRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Activation })
+	return s.sweep(ctx, trigger.LeftBehindRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Activation })
 }
 
 // SweepEvents removes events, with their deliveries, that were kept long enough.

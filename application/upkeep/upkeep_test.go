@@ -66,7 +66,7 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 		if err := st.Versions.Insert(ctx, ver); err != nil {
 			return err
 		}
-		longAgo, notLongAgo := noon.Add(-trigger.LeftRetention-time.Second), noon.Add(-trigger.LeftRetention)
+		longAgo, notLongAgo := noon.Add(-trigger.LeftBehindRetention-time.Second), noon.Add(-trigger.LeftBehindRetention)
 		for id, leftAt := range map[trigger.ID]*time.Time{"trg_1": nil, "trg_2": &longAgo, "trg_3": &notLongAgo} {
 			trg := trigger.Restore(trigger.State{ID: id, Tenant: owner, Version: ver.ID(), Type: trigger.Scheduled, LeftAt: leftAt, Revision: 1})
 			if err := st.Triggers.Insert(ctx, trg); err != nil {

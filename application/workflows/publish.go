@@ -100,7 +100,7 @@ func (s *Versions) publish(ctx context.Context, who tenant.Caller, idempotency d
 // activate stores a version as the active one, once all processes know its node types, and says
 // what became of the triggers of the one before. The workflow is held first, so that of two
 // versions that are published at the same time one becomes active after the other.
-func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.Caller, checked candidate, asked trigger.PublishOptions, now time.Time) (moved []trigger.ID, left []trigger.LeftTrigger, err error) {
+func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.Caller, checked candidate, asked trigger.PublishOptions, now time.Time) (moved []trigger.ID, left []trigger.LeftBehindTrigger, err error) {
 	ver := checked.version
 	wf, err := st.Workflows.Get(ctx, who.Scope, ver.Workflow())
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.
 		return nil, nil, err
 	}
 	for _, trg := range h.left() {
-		left = append(left, trigger.LeftTrigger{ID: trg.ID(), Name: trg.Name(), Reason: h.why})
+		left = append(left, trigger.LeftBehindTrigger{ID: trg.ID(), Name: trg.Name(), Reason: h.why})
 		if wf.Active() && trg.Active() {
 			events = append(events, event.NewTriggerDisabled(event.ID(s.random.ID(event.IDPrefix)), trg, trigger.VersionNotActive, now))
 		}
@@ -223,10 +223,10 @@ func (s *Versions) WithCode(runner outbound.CodeRunner) *Versions {
 
 // handover is what becomes of triggers when a version becomes the active one.
 type handover struct {
-	own  []*trigger.Trigger // of the version
-	from workflow.VersionID // the active one so far; empty for none, and for the version itself
-	old  []*trigger.Trigger // of the active one so far
-	why  trigger.LeftReason // those stay behind; empty where they move along
+	own  []*trigger.Trigger       // of the version
+	from workflow.VersionID       // the active one so far; empty for none, and for the version itself
+	old  []*trigger.Trigger       // of the active one so far
+	why  trigger.LeftBehindReason // those stay behind; empty where they move along
 }
 
 func handOver(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *workflow.Version, asked trigger.PublishOptions) (h handover, err error) {
@@ -237,7 +237,7 @@ func handOver(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *w
 	if err != nil || active.Version == "" || active.Version == ver.ID() {
 		return h, err
 	}
-	h.from, h.why = active.Version, asked.WhyLeft(who.Settings, len(h.own) > 0)
+	h.from, h.why = active.Version, asked.WhyLeftBehind(who.Settings, len(h.own) > 0)
 	h.old, err = st.Triggers.OfVersion(ctx, who.Scope, h.from)
 	return h, err
 }

@@ -353,7 +353,7 @@ func (r *rerun) Do(ctx context.Context, fn func(context.Context, outbound.Stores
 func TestPublishingMeetsNobodyInADeadlock(t *testing.T) {
 	p := newPress(t, openPostgres(t))
 	counted := &rerun{UnitOfWork: p.store}
-	publishing, changing := p.over(counted), triggers.New(counted, nil, sqlstore.NewTriggerIntake(p.store), expression.Checker{}, nil, system.Clock{}, system.Random{})
+	publishing, changing := p.over(counted), triggers.New(counted, nil, sqlstore.NewTriggerInserter(p.store), expression.Checker{}, nil, system.Clock{}, system.Random{})
 	scheduler := schedules.NewScheduler(counted, nil, p.notified, system.Clock{}, system.Random{}, 0)
 	const rounds = 25
 	// All of them first: a trigger that is attached once its version has been replaced stays there.

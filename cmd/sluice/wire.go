@@ -95,11 +95,11 @@ func computingRuns(work outbound.UnitOfWork, directory outbound.Directory, compi
 	return runs.New(work, directory, compiler, signals, clock, random, key, budgets).WithNodes(runner, endpoints)
 }
 
-// newGateway assembles what sluice serve runs. work and intake are the store's, perhaps
+// newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, and sender makes the calls of webhooks; key is that of the
 // runs' secrets and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender,
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender,
 	key domainrun.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
@@ -111,7 +111,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 // newOperatorPorts assembles what the operator's commands call.
 func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)),
-		sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
+		sqlstore.NewTriggerInserter, wire.Bind(new(outbound.TriggerInserter), new(*sqlstore.TriggerInserter)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
 		driven, core, directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)),
 		wire.Struct(new(operatorPorts), "*"))
 	return operatorPorts{}

@@ -41,11 +41,11 @@ import (
 
 // Injectors from wire.go:
 
-// newGateway assembles what sluice serve runs. work and intake are the store's, perhaps
+// newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, and sender makes the calls of webhooks; key is that of the
 // runs' secrets and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
 	directoryDirectory := offeredTypes(work, code)
 	clock := system.Clock{}
 	service := admission.New(directoryDirectory, limiter, clock)
@@ -71,7 +71,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	nodesSettings := checkedSettings(tenantsSettings, checks)
 	subTenants := tenants.NewSubTenants(work, clock, random)
 	tenantsService := tenants.New(work, clock, random)
-	triggersService := triggers.New(work, directoryDirectory, intake, checker, limiter, clock, random)
+	triggersService := triggers.New(work, directoryDirectory, inserter, checker, limiter, clock, random)
 	workflowsService := workflows.New(work, signals, clock, random)
 	webhooksEndpoints := webhooks.NewEndpoints(work, clock, random)
 	deliveries := webhooks.NewDeliveries(work, clock)
@@ -134,9 +134,9 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	directoryDirectory := directory.New(store)
 	checker := expression.Checker{}
 	versions := workflows.NewVersions(store, directoryDirectory, checker, clock, random)
-	triggerIntake := sqlstore.NewTriggerIntake(store)
+	triggerInserter := sqlstore.NewTriggerInserter(store)
 	limiter := memory.New(clock)
-	triggersService := triggers.New(store, directoryDirectory, triggerIntake, checker, limiter, clock, random)
+	triggersService := triggers.New(store, directoryDirectory, triggerInserter, checker, limiter, clock, random)
 	mainOperatorPorts := operatorPorts{
 		Tenants:    service,
 		Keys:       keys,

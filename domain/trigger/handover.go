@@ -13,27 +13,27 @@ import (
 // schedule and the event about it say.
 const VersionNotActive = "version_not_active"
 
-// LeftRetention is how long a schedule that was left behind is written down in the ledger: as
+// LeftBehindRetention is how long a schedule that was left behind is written down in the ledger: as
 // long as that keeps an entry. Workflows are published again and again, and what is left
 // behind each time would have to be looked at for ever.
-const LeftRetention = FireRetention
+const LeftBehindRetention = FireRetention
 
-// LeftReason says why triggers stay behind when another version of their workflow becomes the
+// LeftBehindReason says why triggers stay behind when another version of their workflow becomes the
 // active one.
-type LeftReason string
+type LeftBehindReason string
 
 // The reasons for leaving triggers behind.
 const (
-	LeftForOwn     LeftReason = "version_has_triggers" // the other version has triggers of its own
-	LeftBySettings LeftReason = "settings"             // the tenant's settings say so
-	LeftByRequest  LeftReason = "request"              // who publishes says so
+	LeftBehindForOwn     LeftBehindReason = "version_has_triggers" // the other version has triggers of its own
+	LeftBehindBySettings LeftBehindReason = "settings"             // the tenant's settings say so
+	LeftBehindByRequest  LeftBehindReason = "request"              // who publishes says so
 )
 
-// LeftTrigger is a trigger that stayed behind.
-type LeftTrigger struct {
+// LeftBehindTrigger is a trigger that stayed behind.
+type LeftBehindTrigger struct {
 	ID     ID
 	Name   string
-	Reason LeftReason
+	Reason LeftBehindReason
 }
 
 // PublishOptions is what who publishes a version says of the triggers of the one that is active
@@ -53,19 +53,19 @@ func (o PublishOptions) Check() error {
 	return r.Err("publish_invalid", "The request is not valid.")
 }
 
-// WhyLeft says why the triggers of the version that is active so far stay behind when
+// WhyLeftBehind says why the triggers of the version that is active so far stay behind when
 // another one takes its place; empty where they move along. A version that has triggers of its
 // own gets others only where that is asked.
-func (o PublishOptions) WhyLeft(s tenant.Settings, hasOwn bool) LeftReason {
+func (o PublishOptions) WhyLeftBehind(s tenant.Settings, hasOwn bool) LeftBehindReason {
 	switch {
 	case o.Triggers != nil && *o.Triggers == tenant.MoveTriggers:
 		return ""
 	case o.Triggers != nil:
-		return LeftByRequest
+		return LeftBehindByRequest
 	case s.OnPublish() == tenant.LeaveTriggers:
-		return LeftBySettings
+		return LeftBehindBySettings
 	case hasOwn:
-		return LeftForOwn
+		return LeftBehindForOwn
 	default:
 		return ""
 	}

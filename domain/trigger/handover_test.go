@@ -18,20 +18,20 @@ func TestWhoDecidesWhetherTriggersAreLeftBehind(t *testing.T) {
 		asked   *tenant.TriggersOnPublish
 		setting tenant.TriggersOnPublish
 		hasOwn  bool
-		want    trigger.LeftReason
+		want    trigger.LeftBehindReason
 	}{
 		"they move along":     {nil, "", false, ""},
 		"the settings say so": {nil, move, false, ""},
-		"a version with triggers of its own gets no others":   {nil, move, true, trigger.LeftForOwn},
-		"the settings leave them":                             {nil, leave, false, trigger.LeftBySettings},
-		"the settings, before what the version has":           {nil, leave, true, trigger.LeftBySettings},
+		"a version with triggers of its own gets no others":   {nil, move, true, trigger.LeftBehindForOwn},
+		"the settings leave them":                             {nil, leave, false, trigger.LeftBehindBySettings},
+		"the settings, before what the version has":           {nil, leave, true, trigger.LeftBehindBySettings},
 		"a request moves them":                                {&move, leave, false, ""},
 		"a request moves them to a version that has others":   {&move, move, true, ""},
-		"a request leaves them":                               {&leave, move, false, trigger.LeftByRequest},
-		"a request leaves them, before what the version has":  {&leave, move, true, trigger.LeftByRequest},
+		"a request leaves them":                               {&leave, move, false, trigger.LeftBehindByRequest},
+		"a request leaves them, before what the version has":  {&leave, move, true, trigger.LeftBehindByRequest},
 		"a request moves them, whatever else there is to say": {&move, leave, true, ""},
 	} {
-		if got := (trigger.PublishOptions{Triggers: c.asked}).WhyLeft(tenant.Settings{TriggersOnPublish: c.setting}, c.hasOwn); got != c.want {
+		if got := (trigger.PublishOptions{Triggers: c.asked}).WhyLeftBehind(tenant.Settings{TriggersOnPublish: c.setting}, c.hasOwn); got != c.want {
 			t.Errorf("%s: %q, not %q", claim, got, c.want)
 		}
 	}

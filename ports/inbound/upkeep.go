@@ -14,7 +14,7 @@ type Upkeep interface {
 	SweepFires(ctx context.Context) (removed int, err error)
 
 	// SweepLeft forgets in the same way of triggers that they were left behind longer than
-	// trigger.LeftRetention ago: the ledger says no more of their schedules.
+	// trigger.LeftBehindRetention ago: the ledger says no more of their schedules.
 	SweepLeft(ctx context.Context) (forgotten int, err error)
 
 	// SweepEvents does the same with outgoing events that are older than event.Retention,

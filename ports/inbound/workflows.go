@@ -88,7 +88,7 @@ type Publishing interface {
 type Published struct {
 	CheckedVersion
 	Moved    []trigger.ID
-	Left     []trigger.LeftTrigger
+	Left     []trigger.LeftBehindTrigger
 	Warnings []workflow.Finding
 }
 

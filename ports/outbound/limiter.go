@@ -6,20 +6,20 @@ import (
 )
 
 // Limiter counts requests in a sliding window, and requests at the same time.
-// Limits and places are at least 1. A clock that is set back never lets more pass,
+// Limits and slots are at least 1. A clock that is set back never lets more pass,
 // and delays no grant by more than another window.
 type Limiter interface {
-	// Take counts one request of the subject unless limit were counted in the window
+	// Allow counts one request of the subject unless limit were counted in the window
 	// that ends now: in no span of that length are more than limit granted. A refused
 	// request is not counted.
-	Take(ctx context.Context, subject string, limit int, window time.Duration) (Allowance, error)
+	Allow(ctx context.Context, subject string, limit int, window time.Duration) (Allowance, error)
 
-	// Acquire counts one request like Take and, when that is granted, takes one of the
-	// subject's places in the same step. A request that finds no place free is counted
-	// all the same. The place is held until Release is called or the process that holds
-	// it is gone. The process that called Release finds the place free at once; others
+	// Acquire counts one request like Allow and, when that is granted, takes one of the
+	// subject's slots in the same step. A request that finds no slot free is counted
+	// all the same. The slot is held until Release is called or the process that holds
+	// it is gone. The process that called Release finds the slot free at once; others
 	// that share the limits find it so a moment later.
-	Acquire(ctx context.Context, subject string, limit int, window time.Duration, places int) (Acquisition, error)
+	Acquire(ctx context.Context, subject string, limit int, window time.Duration, slots int) (Acquisition, error)
 }
 
 // Allowance is the answer of a [Limiter].
@@ -33,6 +33,6 @@ type Allowance struct {
 // Acquisition is the answer of [Limiter.Acquire].
 type Acquisition struct {
 	Allowance
-	Acquired bool   // a place was taken; never without Granted
-	Release  func() // gives the place back; does not wait, may be called more than once, and is never nil
+	Acquired bool   // a slot was taken; never without Granted
+	Release  func() // gives the slot back; does not wait, may be called more than once, and is never nil
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/sluicehq/sluice/domain/trigger"
 )
 
-// TriggerIntake adds the triggers of many requests in one step: what one unit of work does
+// TriggerInserter adds the triggers of many requests in one step: what one unit of work does
 // in four steps for one trigger, it does in one step for all. Each has an outcome of its
 // own.
-type TriggerIntake interface {
+type TriggerInserter interface {
 	// Insert has for each trigger the effect of a unit of work that claims its idempotency
 	// key with Idempotency.Claim at the trigger's creation, finds the trigger's version with
 	// Versions.Parent, adds the trigger with Triggers.Insert and records the outcome with

@@ -31,7 +31,7 @@ func (c *ManualClock) Set(t time.Time) { c.at.Store(t.UnixMilli()) }
 func Limiter(t *testing.T, open func(*testing.T, outbound.Clock) outbound.Limiter) {
 	t.Run("Window", func(t *testing.T) { limiterWindow(t, open) })
 	t.Run("Clock", func(t *testing.T) { limiterClock(t, open) })
-	t.Run("Places", func(t *testing.T) { limiterPlaces(t, open) })
+	t.Run("Slots", func(t *testing.T) { limiterPlaces(t, open) })
 }
 
 // gate is a limiter under test, and the clock that it reads.
@@ -61,17 +61,17 @@ type fataler interface {
 // take asks for one request in a minute.
 func take(t fataler, l outbound.Limiter, subject string, limit int) outbound.Allowance {
 	t.Helper()
-	a, err := l.Take(context.Background(), subject, limit, time.Minute)
+	a, err := l.Allow(context.Background(), subject, limit, time.Minute)
 	if err != nil {
 		t.Fatalf("take: %v", err)
 	}
 	return a
 }
 
-// enter asks for one request in a minute and for a place.
-func enter(t fataler, l outbound.Limiter, subject string, limit, places int) outbound.Acquisition {
+// enter asks for one request in a minute and for a slot.
+func enter(t fataler, l outbound.Limiter, subject string, limit, slots int) outbound.Acquisition {
 	t.Helper()
-	e, err := l.Acquire(context.Background(), subject, limit, time.Minute, places)
+	e, err := l.Acquire(context.Background(), subject, limit, time.Minute, slots)
 	if err != nil {
 		t.Fatalf("enter: %v", err)
 	}
@@ -186,7 +186,7 @@ func limiterWindow(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 		g := openGate(t, open)
 		gone, cancel := context.WithCancel(context.Background())
 		cancel()
-		if _, err := g.Take(gone, "a", 1, time.Minute); !errors.Is(err, context.Canceled) {
+		if _, err := g.Allow(gone, "a", 1, time.Minute); !errors.Is(err, context.Canceled) {
 			t.Errorf("take: %v", err)
 		}
 		e, err := g.Acquire(gone, "a", 1, time.Minute, 1)
@@ -235,7 +235,7 @@ func limiterClock(t *testing.T, open func(*testing.T, outbound.Clock) outbound.L
 }
 
 func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.Limiter) {
-	t.Run("a request that finds no place free is counted all the same", func(t *testing.T) {
+	t.Run("a request that finds no slot free is counted all the same", func(t *testing.T) {
 		g := openGate(t, open)
 		first, second, third := enter(t, g, "a", 2, 1), enter(t, g, "a", 2, 1), enter(t, g, "a", 2, 1)
 		got := []outbound.Acquisition{first, second, third}
@@ -253,7 +253,7 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 		}
 	})
 
-	t.Run("a place is held for longer than the window", func(t *testing.T) {
+	t.Run("a slot is held for longer than the window", func(t *testing.T) {
 		g := openGate(t, open)
 		enter(t, g, "a", 1, 1)
 		if e := enter(t, g.at(time.Minute), "a", 1, 1); !e.Granted || e.Acquired {
@@ -261,18 +261,18 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 		}
 	})
 
-	t.Run("leaving twice frees one place", func(t *testing.T) {
+	t.Run("leaving twice frees one slot", func(t *testing.T) {
 		g := openGate(t, open)
 		first := enter(t, g, "a", many, 2)
 		enter(t, g, "a", many, 2)
 		first.Release()
 		first.Release()
 		if !enter(t, g, "a", many, 2).Acquired {
-			t.Error("the place that was left is not free")
+			t.Error("the slot that was left is not free")
 		}
 		first.Release()
 		if enter(t, g, "a", many, 2).Acquired {
-			t.Error("leaving again freed another's place")
+			t.Error("leaving again freed another's slot")
 		}
 	})
 
@@ -281,11 +281,11 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 		enter(t, g, "a", many, 1)
 		enter(t, g, "a", many, 1).Release()
 		if enter(t, g, "a", many, 1).Acquired {
-			t.Error("a second place was given")
+			t.Error("a second slot was given")
 		}
 	})
 
-	t.Run("one after another needs one place", func(t *testing.T) {
+	t.Run("one after another needs one slot", func(t *testing.T) {
 		g := openGate(t, open)
 		for i := range 300 {
 			e := enter(t, g, "a", many, 1)
@@ -310,10 +310,10 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 					inside[subject] = append(held[:i:i], held[i+1:]...)
 					continue
 				}
-				places := rapid.IntRange(1, 5).Draw(rt, "places")
-				e := enter(rt, g, subject, many, places)
-				if e.Acquired != (len(held) < places) {
-					rt.Fatalf("%d inside, %d places: %v", len(held), places, e.Acquired)
+				slots := rapid.IntRange(1, 5).Draw(rt, "slots")
+				e := enter(rt, g, subject, many, slots)
+				if e.Acquired != (len(held) < slots) {
+					rt.Fatalf("%d inside, %d slots: %v", len(held), slots, e.Acquired)
 				}
 				if e.Acquired {
 					inside[subject] = append(held, e.Release)
@@ -322,22 +322,22 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 		})
 	})
 
-	t.Run("requests at the same time are never more than the places", func(t *testing.T) {
+	t.Run("requests at the same time are never more than the slots", func(t *testing.T) {
 		g := openGate(t, open)
 		burst(t, 7, g.Limiter)
 	})
 }
 
 // burst has many requests enter at once, each through one of the limiters, and sees
-// to it that never more are inside than places.
-func burst(t *testing.T, places int64, limiters ...outbound.Limiter) {
+// to it that never more are inside than slots.
+func burst(t *testing.T, slots int64, limiters ...outbound.Limiter) {
 	t.Helper()
 	var inside, most, entered atomic.Int64
 	var done sync.WaitGroup
 	for i := range 50 {
 		done.Go(func() {
 			for range 20 {
-				e, err := limiters[i%len(limiters)].Acquire(context.Background(), "crowd", many, time.Minute, int(places))
+				e, err := limiters[i%len(limiters)].Acquire(context.Background(), "crowd", many, time.Minute, int(slots))
 				if err != nil {
 					t.Error(err)
 					return
@@ -355,10 +355,10 @@ func burst(t *testing.T, places int64, limiters ...outbound.Limiter) {
 		})
 	}
 	done.Wait()
-	if most.Load() > places {
+	if most.Load() > slots {
 		t.Errorf("%d were inside at the same time", most.Load())
 	}
-	if entered.Load() < places {
+	if entered.Load() < slots {
 		t.Errorf("only %d of 1000 were let in", entered.Load())
 	}
 }

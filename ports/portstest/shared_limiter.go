@@ -68,25 +68,25 @@ func SharedLimiter(t *testing.T, open func(*testing.T, outbound.Clock) (join fun
 		}
 	})
 
-	t.Run("a place taken through one process is not free for another until it is left", func(t *testing.T) {
+	t.Run("a slot taken through one process is not free for another until it is left", func(t *testing.T) {
 		processes, _ := start(t)
 		held := []outbound.Acquisition{enter(t, processes[0], "a", many, 2), enter(t, processes[1], "a", many, 2)}
 		if !held[0].Acquired || !held[1].Acquired {
-			t.Fatalf("a free place was refused: %+v", held)
+			t.Fatalf("a free slot was refused: %+v", held)
 		}
 		for i, l := range processes {
 			if enter(t, l, "a", many, 2).Acquired {
-				t.Errorf("process %d gave a third place", i)
+				t.Errorf("process %d gave a third slot", i)
 			}
 		}
 		held[0].Release()
 		enterSoon(t, processes[2], "a", 2)
 		if enter(t, processes[0], "a", many, 2).Acquired {
-			t.Error("one place left made room for two")
+			t.Error("one slot left made room for two")
 		}
 	})
 
-	t.Run("leaving twice frees no place that another process took meanwhile", func(t *testing.T) {
+	t.Run("leaving twice frees no slot that another process took meanwhile", func(t *testing.T) {
 		processes, _ := start(t)
 		first := enter(t, processes[0], "a", many, 1)
 		first.Release()
@@ -95,13 +95,13 @@ func SharedLimiter(t *testing.T, open func(*testing.T, outbound.Clock) (join fun
 		for range 100 {
 			for i, l := range processes {
 				if enter(t, l, "a", many, 1).Acquired {
-					t.Fatalf("process %d gave a second place", i)
+					t.Fatalf("process %d gave a second slot", i)
 				}
 			}
 		}
 	})
 
-	t.Run("requests at the same time are never more than the places", func(t *testing.T) {
+	t.Run("requests at the same time are never more than the slots", func(t *testing.T) {
 		processes, _ := start(t)
 		burst(t, 7, processes...)
 	})
@@ -116,7 +116,7 @@ func takeAtOnce(t *testing.T, processes []outbound.Limiter, each, limit int) int
 	for i := range 2 * len(processes) {
 		done.Go(func() {
 			for range each {
-				a, err := processes[i%len(processes)].Take(context.Background(), "at once", limit, time.Minute)
+				a, err := processes[i%len(processes)].Allow(context.Background(), "at once", limit, time.Minute)
 				if err != nil {
 					t.Error(err)
 				}
@@ -130,14 +130,14 @@ func takeAtOnce(t *testing.T, processes []outbound.Limiter, each, limit int) int
 	return int(granted.Load())
 }
 
-// enterSoon enters as soon as a place is free, which it must be in a moment.
-func enterSoon(t *testing.T, l outbound.Limiter, subject string, places int) outbound.Acquisition {
+// enterSoon enters as soon as a slot is free, which it must be in a moment.
+func enterSoon(t *testing.T, l outbound.Limiter, subject string, slots int) outbound.Acquisition {
 	t.Helper()
 	for giveUp := time.Now().Add(10 * time.Second); time.Now().Before(giveUp); {
-		if e := enter(t, l, subject, many, places); e.Acquired {
+		if e := enter(t, l, subject, many, slots); e.Acquired {
 			return e
 		}
 	}
-	t.Fatal("a place that was left did not become free")
+	t.Fatal("a slot that was left did not become free")
 	return outbound.Acquisition{}
 }

@@ -17,23 +17,23 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// OpenIntakes opens an empty store and two intakes into it, each as a process of its
+// OpenInserters opens an empty store and two inserters into it, each as a process of its
 // own would have it. They are closed when the test ends.
-type OpenIntakes func(t *testing.T) (work outbound.UnitOfWork, here, there outbound.TriggerIntake)
+type OpenInserters func(t *testing.T) (work outbound.UnitOfWork, here, there outbound.TriggerInserter)
 
-// intakeFixture is a store with two intakes.
-type intakeFixture struct {
+// inserterFixture is a store with two inserters.
+type inserterFixture struct {
 	fixture
-	here, there outbound.TriggerIntake
+	here, there outbound.TriggerInserter
 }
 
-func intakeCases(t *testing.T, open OpenIntakes, claims map[string]func(f intakeFixture)) {
+func inserterCases(t *testing.T, open OpenInserters, claims map[string]func(f inserterFixture)) {
 	t.Helper()
 	for claim, check := range claims {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
 			work, here, there := open(t)
-			check(intakeFixture{fixture{t, work}, here, there})
+			check(inserterFixture{fixture{t, work}, here, there})
 		})
 	}
 }
@@ -41,18 +41,18 @@ func intakeCases(t *testing.T, open OpenIntakes, claims map[string]func(f intake
 // manyRequests is how many requests arrive at the same time.
 const manyRequests = 200
 
-// TriggerIntake is the contract of outbound.TriggerIntake.
-func TriggerIntake(t *testing.T, open OpenIntakes) {
-	t.Run("Effect", func(t *testing.T) { intakeEffect(t, open) })
-	t.Run("Keys", func(t *testing.T) { intakeKeys(t, open) })
-	t.Run("Backlog", func(t *testing.T) { intakeBacklog(t, open) })
-	t.Run("Batches", func(t *testing.T) { intakeBatches(t, open) })
+// TriggerInserter is the contract of outbound.TriggerInserter.
+func TriggerInserter(t *testing.T, open OpenInserters) {
+	t.Run("Effect", func(t *testing.T) { inserterEffect(t, open) })
+	t.Run("Keys", func(t *testing.T) { inserterKeys(t, open) })
+	t.Run("Backlog", func(t *testing.T) { inserterBacklog(t, open) })
+	t.Run("Batches", func(t *testing.T) { inserterBatches(t, open) })
 }
 
-// intakeEffect is what one trigger leaves behind.
-func intakeEffect(t *testing.T, open OpenIntakes) {
-	intakeCases(t, open, map[string]func(f intakeFixture){
-		"every field comes back, with a key and without": func(f intakeFixture) {
+// inserterEffect is what one trigger leaves behind.
+func inserterEffect(t *testing.T, open OpenInserters) {
+	inserterCases(t, open, map[string]func(f inserterFixture){
+		"every field comes back, with a key and without": func(f inserterFixture) {
 			ver := f.newVersion()
 			for _, idempotency := range []domain.IdempotencyKey{{}, onceWith("k", "same")} {
 				trg := f.newTrigger(ver, "Morgens früh")
@@ -60,7 +60,7 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 				f.wantStored(trg)
 			}
 		},
-		"an active schedule is due, as that of a unit is": func(f intakeFixture) {
+		"an active schedule is due, as that of a unit is": func(f inserterFixture) {
 			ver := f.newVersion()
 			f.publish(ver)
 			trg := f.newTrigger(ver, "Morgens früh")
@@ -73,14 +73,14 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 				return err
 			})
 		},
-		"the total counts it": func(f intakeFixture) {
+		"the total counts it": func(f inserterFixture) {
 			ver := f.newVersion()
 			for range 3 {
 				f.wantResult(f.newTrigger(ver, "Orders"), domain.IdempotencyKey{}, true)
 			}
 			f.wantTotal(ver.Tenant(), 3)
 		},
-		"a version that is not there, or is another tenant's, is left to a unit": func(f intakeFixture) {
+		"a version that is not there, or is another tenant's, is left to a unit": func(f inserterFixture) {
 			mine, other := f.newVersion(), f.newVersion()
 			for claim, version := range map[string]workflow.VersionID{"absent": "wfv_absent", "of another tenant": other.ID()} {
 				st := f.newTrigger(mine, "Orders").State()
@@ -92,7 +92,7 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 			f.wantTotal(mine.Tenant(), 0)
 			f.wantTotal(other.Tenant(), 0)
 		},
-		"the verdict is true to the effect although the client is gone": func(f intakeFixture) {
+		"the verdict is true to the effect although the client is gone": func(f inserterFixture) {
 			ver := f.newVersion()
 			gone, cancel := context.WithCancel(f.Context())
 			cancel()
@@ -106,10 +106,10 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 	})
 }
 
-// intakeKeys is what idempotency keys do.
-func intakeKeys(t *testing.T, open OpenIntakes) {
-	intakeCases(t, open, map[string]func(f intakeFixture){
-		"a unit replays the outcome, and the intake leaves a repeat to it": func(f intakeFixture) {
+// inserterKeys is what idempotency keys do.
+func inserterKeys(t *testing.T, open OpenInserters) {
+	inserterCases(t, open, map[string]func(f inserterFixture){
+		"a unit replays the outcome, and the inserter leaves a repeat to it": func(f inserterFixture) {
 			ver := f.newVersion()
 			f.wantResult(f.newTrigger(ver, "Orders"), answering("k", "same"), true)
 			f.wantResult(f.newTrigger(ver, "Orders"), answering("k", "same"), false)
@@ -119,7 +119,7 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 			f.wantError(err, domain.Invalid, "idempotency_key_reused")
 			f.wantTotal(ver.Tenant(), 1)
 		},
-		"the outcome of a unit is respected": func(f intakeFixture) {
+		"the outcome of a unit is respected": func(f inserterFixture) {
 			ver := f.newVersion()
 			if err := f.do(ver.Tenant(), onceWith("k", "same"), noon, func() {}); err != nil {
 				f.Fatal(err)
@@ -128,7 +128,7 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 			f.wantReplay(f.do(ver.Tenant(), onceWith("k", "same"), noon, func() {}))
 			f.wantTotal(ver.Tenant(), 0)
 		},
-		"an outcome that has expired is replaced, one that is about to is not": func(f intakeFixture) {
+		"an outcome that has expired is replaced, one that is about to is not": func(f inserterFixture) {
 			ver := f.newVersion()
 			f.wantResult(f.newTrigger(ver, "First"), answering("k", "same"), true)
 			for _, c := range []struct {
@@ -144,7 +144,7 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 			f.wantReplayOf(ver.Tenant(), "Third", noon.Add(domain.IdempotencyRetention+time.Hour))
 			f.wantTotal(ver.Tenant(), 2)
 		},
-		"another tenant and another scope are free": func(f intakeFixture) {
+		"another tenant and another scope are free": func(f inserterFixture) {
 			ver, other := f.newVersion(), f.newVersion()
 			elsewhere := onceWith("k", "same")
 			elsewhere.Scope = "POST /others"
@@ -152,13 +152,13 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 			f.wantResult(f.newTrigger(ver, "Orders"), elsewhere, true)
 			f.wantResult(f.newTrigger(other, "Orders"), onceWith("k", "same"), true)
 		},
-		"of many with one key, in two processes and beside units, one takes effect": func(f intakeFixture) {
+		"of many with one key, in two processes and beside units, one takes effect": func(f inserterFixture) {
 			ver := f.newVersion()
 			effects := f.together(60, func(i int) bool {
 				trg := f.newTrigger(ver, "Orders")
-				intake := []outbound.TriggerIntake{f.here, f.there, nil}[i%3]
-				if intake != nil {
-					done, err := insert(f.Context(), intake, trg, onceWith("k", "same"))
+				inserter := []outbound.TriggerInserter{f.here, f.there, nil}[i%3]
+				if inserter != nil {
+					done, err := insert(f.Context(), inserter, trg, onceWith("k", "same"))
 					if err != nil {
 						f.Error(err)
 					}
@@ -179,10 +179,10 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 	})
 }
 
-// intakeBacklog is what happens when many ask at once.
-func intakeBacklog(t *testing.T, open OpenIntakes) {
-	intakeCases(t, open, map[string]func(f intakeFixture){
-		"each of many, of several tenants, gets its own verdict": func(f intakeFixture) {
+// inserterBacklog is what happens when many ask at once.
+func inserterBacklog(t *testing.T, open OpenInserters) {
+	inserterCases(t, open, map[string]func(f inserterFixture){
+		"each of many, of several tenants, gets its own verdict": func(f inserterFixture) {
 			versions := []*workflow.Version{f.newVersion(), f.newVersion(), f.newVersion()}
 			all := make([]*trigger.Trigger, manyRequests)
 			for i := range all {
@@ -197,7 +197,7 @@ func intakeBacklog(t *testing.T, open OpenIntakes) {
 				if i%2 == 0 {
 					idempotency = answering(fmt.Sprint("k", i), "same")
 				}
-				done, err := insert(f.Context(), []outbound.TriggerIntake{f.here, f.here, f.there}[i%3], all[i], idempotency)
+				done, err := insert(f.Context(), []outbound.TriggerInserter{f.here, f.here, f.there}[i%3], all[i], idempotency)
 				if err != nil {
 					f.Errorf("trigger %d: %v", i, err)
 				}
@@ -216,7 +216,7 @@ func intakeBacklog(t *testing.T, open OpenIntakes) {
 				f.wantTotal(owner, n)
 			}
 		},
-		"pairs that arrive at once, again and again, are told the truth": func(f intakeFixture) {
+		"pairs that arrive at once, again and again, are told the truth": func(f inserterFixture) {
 			ver := f.newVersion()
 			const rounds = 100
 			for range rounds {
@@ -232,7 +232,7 @@ func intakeBacklog(t *testing.T, open OpenIntakes) {
 			}
 			f.wantTotal(ver.Tenant(), 2*rounds)
 		},
-		"those that the database refuses leave the others unharmed": func(f intakeFixture) {
+		"those that the database refuses leave the others unharmed": func(f inserterFixture) {
 			ver := f.newVersion()
 			all, suspect := make([]*trigger.Trigger, 40), map[int]bool{3: true, 7: true, 27: true}
 			for i := range all {
@@ -264,17 +264,17 @@ func intakeBacklog(t *testing.T, open OpenIntakes) {
 	})
 }
 
-// ReinsertedTriggers is what is asked besides of an intake whose statements may be sent
+// ReinsertedTriggers is what is asked besides of an inserter whose statements may be sent
 // again by themselves: a trigger that is there by the first of them was added.
-func ReinsertedTriggers(t *testing.T, open OpenIntakes) {
-	intakeCases(t, open, map[string]func(f intakeFixture){
-		"one alone": func(f intakeFixture) {
+func ReinsertedTriggers(t *testing.T, open OpenInserters) {
+	inserterCases(t, open, map[string]func(f inserterFixture){
+		"one alone": func(f inserterFixture) {
 			trg := f.newTrigger(f.newVersion(), "Orders")
 			f.wantResult(trg, domain.IdempotencyKey{}, true)
 			f.wantResult(trg, domain.IdempotencyKey{}, true)
 			f.wantTotal(trg.Tenant(), 1)
 		},
-		"among others": func(f intakeFixture) {
+		"among others": func(f inserterFixture) {
 			ver := f.newVersion()
 			all := make([]*trigger.Trigger, 60)
 			for i := range all {
@@ -305,10 +305,10 @@ func ReinsertedTriggers(t *testing.T, open OpenIntakes) {
 }
 
 // insert adds one trigger and says whether it was added.
-func insert(ctx context.Context, intake outbound.TriggerIntake, trg *trigger.Trigger, idempotency domain.IdempotencyKey) (bool, error) {
+func insert(ctx context.Context, inserter outbound.TriggerInserter, trg *trigger.Trigger, idempotency domain.IdempotencyKey) (bool, error) {
 	e, err := newEntry(trg, idempotency)
 	if err == nil {
-		err = intake.Insert(ctx, []*outbound.NewTrigger{e})
+		err = inserter.Insert(ctx, []*outbound.NewTrigger{e})
 	}
 	return e.Added, err
 }
@@ -363,14 +363,14 @@ func answering(key, fingerprint string) domain.IdempotencyKey {
 	return idempotency
 }
 
-func (f intakeFixture) wantResult(trg *trigger.Trigger, idempotency domain.IdempotencyKey, want bool) {
+func (f inserterFixture) wantResult(trg *trigger.Trigger, idempotency domain.IdempotencyKey, want bool) {
 	f.Helper()
 	if done, err := insert(f.Context(), f.here, trg, idempotency); done != want || err != nil {
 		f.Errorf("done is %v, %v", done, err)
 	}
 }
 
-func (f intakeFixture) wantStored(trg *trigger.Trigger) {
+func (f inserterFixture) wantStored(trg *trigger.Trigger) {
 	f.Helper()
 	got, err := f.getTrigger(trg.Tenant(), trg.ID())
 	if err != nil {
@@ -382,7 +382,7 @@ func (f intakeFixture) wantStored(trg *trigger.Trigger) {
 	}
 }
 
-func (f intakeFixture) wantFree(owner tenant.ID, idempotency domain.IdempotencyKey) {
+func (f inserterFixture) wantFree(owner tenant.ID, idempotency domain.IdempotencyKey) {
 	f.Helper()
 	err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
 		return st.Idempotency.Claim(ctx, owner, idempotency, noon)
@@ -392,7 +392,7 @@ func (f intakeFixture) wantFree(owner tenant.ID, idempotency domain.IdempotencyK
 	}
 }
 
-func (f intakeFixture) wantReplayOf(owner tenant.ID, name string, at time.Time) {
+func (f inserterFixture) wantReplayOf(owner tenant.ID, name string, at time.Time) {
 	f.Helper()
 	err := f.do(owner, answering("k", "same"), at, func() { f.Error("the repeat had an effect") })
 	var replay *domain.Replay
@@ -403,7 +403,7 @@ func (f intakeFixture) wantReplayOf(owner tenant.ID, name string, at time.Time) 
 
 // wantTotal checks how many triggers a tenant has, by the total that is kept and by
 // counting.
-func (f intakeFixture) wantTotal(owner tenant.ID, want int) {
+func (f inserterFixture) wantTotal(owner tenant.ID, want int) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) error {
 		for _, filter := range []trigger.Filter{{}, {Type: trigger.Scheduled}} {
@@ -420,7 +420,7 @@ func (f intakeFixture) wantTotal(owner tenant.ID, want int) {
 }
 
 // together runs n at the same time and returns which said yes.
-func (f intakeFixture) together(n int, ask func(i int) bool) map[int]bool {
+func (f inserterFixture) together(n int, ask func(i int) bool) map[int]bool {
 	f.Helper()
 	var mu sync.Mutex
 	var done sync.WaitGroup

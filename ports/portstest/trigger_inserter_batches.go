@@ -12,13 +12,13 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// intakeBatches is what happens to triggers that are inserted together.
-func intakeBatches(t *testing.T, open OpenIntakes) {
-	intakeCases(t, open, map[string]func(f intakeFixture){
-		"none at all are no error": func(f intakeFixture) {
+// inserterBatches is what happens to triggers that are inserted together.
+func inserterBatches(t *testing.T, open OpenInserters) {
+	inserterCases(t, open, map[string]func(f inserterFixture){
+		"none at all are no error": func(f inserterFixture) {
 			f.inserts(nil)
 		},
-		"each of a batch, of several tenants, has its own outcome": func(f intakeFixture) {
+		"each of a batch, of several tenants, has its own outcome": func(f inserterFixture) {
 			versions := []*workflow.Version{f.newVersion(), f.newVersion(), f.newVersion()}
 			var all []*outbound.NewTrigger
 			for i := range manyRequests {
@@ -50,7 +50,7 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 				f.Error("a trigger without a version was added")
 			}
 		},
-		"of those with one key the first is added, whatever comes between": func(f intakeFixture) {
+		"of those with one key the first is added, whatever comes between": func(f inserterFixture) {
 			ver, other := f.newVersion(), f.newVersion()
 			all := []*outbound.NewTrigger{
 				f.entry(f.newTrigger(ver, "First"), answering("k", "same")), f.entry(f.newTrigger(ver, "Without"), domain.IdempotencyKey{}),
@@ -69,7 +69,7 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 			f.wantTotal(ver.Tenant(), 2)
 			f.wantTotal(other.Tenant(), 1)
 		},
-		"one that the database refuses says of none that it was added which was not": func(f intakeFixture) {
+		"one that the database refuses says of none that it was added which was not": func(f inserterFixture) {
 			ver := f.newVersion()
 			var all []*outbound.NewTrigger
 			for i := range 40 {
@@ -93,7 +93,7 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 			}
 			f.wantTotal(ver.Tenant(), added)
 		},
-		"an error of a store that is busy leaves nothing reported as added": func(f intakeFixture) {
+		"an error of a store that is busy leaves nothing reported as added": func(f inserterFixture) {
 			gone, cancel := context.WithCancel(f.Context())
 			cancel()
 			ver := f.newVersion()
@@ -103,7 +103,7 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 				f.Errorf("%v, %v: %v", all[0].Added, all[1].Added, err)
 			}
 		},
-		"some calls at the same time are of use": func(f intakeFixture) {
+		"some calls at the same time are of use": func(f inserterFixture) {
 			if n := f.here.Parallel(); n < 1 || n > 16 {
 				f.Errorf("%d are", n)
 			}
@@ -111,7 +111,7 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 	})
 }
 
-func (f intakeFixture) entry(trg *trigger.Trigger, idempotency domain.IdempotencyKey) *outbound.NewTrigger {
+func (f inserterFixture) entry(trg *trigger.Trigger, idempotency domain.IdempotencyKey) *outbound.NewTrigger {
 	f.Helper()
 	e, err := newEntry(trg, idempotency)
 	if err != nil {
@@ -120,7 +120,7 @@ func (f intakeFixture) entry(trg *trigger.Trigger, idempotency domain.Idempotenc
 	return e
 }
 
-func (f intakeFixture) inserts(all []*outbound.NewTrigger) {
+func (f inserterFixture) inserts(all []*outbound.NewTrigger) {
 	f.Helper()
 	if err := f.here.Insert(f.Context(), all); err != nil {
 		f.Fatal(err)

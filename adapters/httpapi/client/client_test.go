@@ -59,7 +59,7 @@ func serve(t *testing.T) (baseURL, key string) {
 	versions := workflows.NewVersions(store, known, expression.Checker{}, clock, random)
 	api, err := httpapi.New(httpapi.Ports{
 		Admission: admission.New(known, limiter, clock), Tenants: tenants.New(store, clock, random),
-		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), expression.Checker{}, limiter, clock, random),
+		Triggers:  triggers.New(store, known, sqlstore.NewTriggerInserter(store), expression.Checker{}, limiter, clock, random),
 		Workflows: workflows.New(store, signals, clock, random), Versions: versions, Publishing: versions,
 		Firing: firing.New(store, known, compiler, execution.NewSelections(compiler, budget.Divide(1<<40, 2).OfRuns()), signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), 0), Runs: runs.New(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns()),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },

@@ -41,7 +41,7 @@ type shard struct {
 }
 
 // subject has a ring of the instants of grants, in Unix milliseconds, and the number of
-// places taken.
+// slots taken.
 type subject struct {
 	granted []int64
 	first   int
@@ -50,8 +50,8 @@ type subject struct {
 	inside  int
 }
 
-// Take counts one request unless the window is full.
-func (l *Limiter) Take(ctx context.Context, name string, limit int, window time.Duration) (outbound.Allowance, error) {
+// Allow counts one request unless the window is full.
+func (l *Limiter) Allow(ctx context.Context, name string, limit int, window time.Duration) (outbound.Allowance, error) {
 	if err := ctx.Err(); err != nil {
 		return outbound.Allowance{}, err
 	}
@@ -62,8 +62,8 @@ func (l *Limiter) Take(ctx context.Context, name string, limit int, window time.
 	return sh.subject(name, now).take(now, limit, window), nil
 }
 
-// Acquire counts one request and takes a place if one is free.
-func (l *Limiter) Acquire(ctx context.Context, name string, limit int, window time.Duration, places int) (outbound.Acquisition, error) {
+// Acquire counts one request and takes a slot if one is free.
+func (l *Limiter) Acquire(ctx context.Context, name string, limit int, window time.Duration, slots int) (outbound.Acquisition, error) {
 	entry := outbound.Acquisition{Release: func() {}}
 	if err := ctx.Err(); err != nil {
 		return entry, err
@@ -74,7 +74,7 @@ func (l *Limiter) Acquire(ctx context.Context, name string, limit int, window ti
 	defer sh.mu.Unlock()
 	s := sh.subject(name, now)
 	entry.Allowance = s.take(now, limit, window)
-	if !entry.Granted || s.inside >= places {
+	if !entry.Granted || s.inside >= slots {
 		return entry, nil
 	}
 	s.inside++

@@ -35,23 +35,23 @@ func TestFullSaysWhatTakeWouldAnswerAndCountsNothing(t *testing.T) {
 			clock.Set(now)
 			limit := rapid.IntRange(1, 4).Draw(rt, "limit")
 			refusal, full := asked.Full("a", limit, time.Minute)
-			want, err := control.Take(t.Context(), "a", limit, time.Minute)
+			want, err := control.Allow(t.Context(), "a", limit, time.Minute)
 			if err != nil || full == want.Granted || full && refusal != want {
 				rt.Fatalf("full is %v with %+v, and taking answers %+v, %v", full, refusal, want, err)
 			}
-			if got, err := asked.Take(t.Context(), "a", limit, time.Minute); err != nil || got != want {
+			if got, err := asked.Allow(t.Context(), "a", limit, time.Minute); err != nil || got != want {
 				rt.Fatalf("after Full the answer is %+v, without it %+v; %v", got, want, err)
 			}
 		}
 	})
 }
 
-func BenchmarkTake(b *testing.B) {
+func BenchmarkAllow(b *testing.B) {
 	l := memory.New(system.Clock{})
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := l.Take(context.Background(), "tenant/secret", 1000, time.Minute); err != nil {
+			if _, err := l.Allow(context.Background(), "tenant/secret", 1000, time.Minute); err != nil {
 				b.Error(err)
 			}
 		}
@@ -60,7 +60,7 @@ func BenchmarkTake(b *testing.B) {
 
 func BenchmarkFull(b *testing.B) {
 	l := memory.New(system.Clock{})
-	if _, err := l.Take(b.Context(), "tenant/secret", 1000, time.Minute); err != nil {
+	if _, err := l.Allow(b.Context(), "tenant/secret", 1000, time.Minute); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
@@ -71,7 +71,7 @@ func BenchmarkFull(b *testing.B) {
 	}
 }
 
-func BenchmarkTakeOfManySubjects(b *testing.B) {
+func BenchmarkAllowOfManySubjects(b *testing.B) {
 	l := memory.New(system.Clock{})
 	names := make([]string, 10_000)
 	for i := range names {
@@ -79,7 +79,7 @@ func BenchmarkTakeOfManySubjects(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if _, err := l.Take(context.Background(), names[i%len(names)], 1000, time.Minute); err != nil {
+		if _, err := l.Allow(context.Background(), names[i%len(names)], 1000, time.Minute); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -94,11 +94,11 @@ func (c *tickingClock) Now() time.Time {
 	return c.now
 }
 
-func BenchmarkTakeGranted(b *testing.B) {
+func BenchmarkAllowGranted(b *testing.B) {
 	l := memory.New(&tickingClock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)})
 	b.ReportAllocs()
 	for b.Loop() {
-		if a, err := l.Take(context.Background(), "tenant/secret", 1000, time.Minute); err != nil || !a.Granted {
+		if a, err := l.Allow(context.Background(), "tenant/secret", 1000, time.Minute); err != nil || !a.Granted {
 			b.Fatal(a, err)
 		}
 	}

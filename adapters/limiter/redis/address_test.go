@@ -82,7 +82,7 @@ func TestAPasswordOpensTheServer(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			e := enter(t, openLimiter(t, address, redis.Options{}), 1)
 			if !e.Acquired {
-				t.Error("a free place was refused")
+				t.Error("a free slot was refused")
 			}
 		})
 	}
@@ -144,7 +144,7 @@ func TestTheCertificateOfTheServerIsChecked(t *testing.T) {
 	before := mini.TotalConnectionCount()
 	l := openLimiter(t, "rediss://"+mini.Addr()+"?skip_verify=true", redis.Options{})
 	for range 10 {
-		if _, err := l.Take(t.Context(), "a", 100, time.Minute); err != nil {
+		if _, err := l.Allow(t.Context(), "a", 100, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,7 +162,7 @@ func useAbsentServer() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	if a, err := l.Take(context.Background(), "a", 1, time.Minute); !a.Granted || err != nil {
+	if a, err := l.Allow(context.Background(), "a", 1, time.Minute); !a.Granted || err != nil {
 		fmt.Println(a, err)
 		os.Exit(1)
 	}

@@ -1,15 +1,15 @@
 -- Counts one request of a subject in its sliding window and, where there is a second
--- key, takes one of its places. 'peek' counts nothing.
+-- key, takes one of its slots. 'peek' counts nothing.
 --
 -- KEYS[1]  list of the instants of the grants, the oldest first
--- KEYS[2]  sorted set of the places taken, by the end of their leases
+-- KEYS[2]  sorted set of the slots taken, by the end of their leases
 -- ARGV[1]  now, or empty: the server's clock
 -- ARGV[2]  length of the window
 -- ARGV[3]  limit
--- ARGV[4]  number of places, or 'peek'
+-- ARGV[4]  number of slots, or 'peek'
 -- ARGV[5]  length of a lease
--- ARGV[6]  token of the place
--- ARGV[7…] tokens of places to release first
+-- ARGV[6]  token of the slot
+-- ARGV[7…] tokens of slots to release first
 -- Instants and lengths are microseconds.
 --
 -- Returns granted (0, 1), inside (0, 1), remaining, reset (instant), retry after.
@@ -64,11 +64,11 @@ local function take()
 end
 
 local function enter()
-  local places, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
-  if redis.call('ZCARD', KEYS[2]) >= places then
-    -- Drop the places whose holders died.
+  local slots, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
+  if redis.call('ZCARD', KEYS[2]) >= slots then
+    -- Drop the slots whose holders died.
     redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', text(now))
-    if redis.call('ZCARD', KEYS[2]) >= places then return 0 end
+    if redis.call('ZCARD', KEYS[2]) >= slots then return 0 end
   end
   redis.call('ZADD', KEYS[2], text(now + lease), ARGV[6])
   expire(KEYS[2], lease)

@@ -148,7 +148,7 @@ func TestAnIdleConnectionThatTheServerClosedIsNotUsed(t *testing.T) {
 			})
 			l := openLimiter(t, fmt.Sprintf(c.address, proxy), redis.Options{})
 			for range 5 {
-				if _, err := l.Take(t.Context(), "a", 100, time.Minute); err != nil {
+				if _, err := l.Allow(t.Context(), "a", 100, time.Minute); err != nil {
 					t.Fatal(err)
 				}
 				hangUp()
@@ -164,7 +164,7 @@ func TestThereAreNoMoreConnectionsThanThePoolSize(t *testing.T) {
 	for range 16 {
 		done.Go(func() {
 			for range 20 {
-				if _, err := l.Take(t.Context(), "a", 1000, time.Minute); err != nil {
+				if _, err := l.Allow(t.Context(), "a", 1000, time.Minute); err != nil {
 					t.Error(err)
 				}
 			}

@@ -18,7 +18,7 @@ func (l *Limiter) StopMaintenance() {
 	<-l.stopped
 }
 
-// RenewAll renews the leases of all held places. Maintenance must be stopped.
+// RenewAll renews the leases of all held slots. Maintenance must be stopped.
 func (l *Limiter) RenewAll(ctx context.Context) {
 	now := time.Now()
 	l.renewOlder(ctx, now.Add(time.Hour), now)
@@ -27,7 +27,7 @@ func (l *Limiter) RenewAll(ctx context.Context) {
 // Probe finds out whether Redis answers again. Maintenance must be stopped.
 func (l *Limiter) Probe(ctx context.Context) { l.probe(ctx) }
 
-// FlushReleased sends the released places to Redis. Maintenance must be stopped.
+// FlushReleased sends the released slots to Redis. Maintenance must be stopped.
 func (l *Limiter) FlushReleased(ctx context.Context) { l.flushReleased(ctx) }
 
 // SkipRecoveryTime pretends that Redis has answered for the time that ends an outage.

@@ -1,8 +1,8 @@
 // Package redis is the driven adapter that counts requests in Redis or Valkey, so that
 // all processes of the gateway share their limits.
 //
-// Each request costs one round trip: a script counts it and takes its place. The time
-// is the server's. A place is a lease that is renewed while it is held, so the places
+// Each request costs one round trip: a script counts it and takes its slot. The time
+// is the server's. A slot is a lease that is renewed while it is held, so the slots
 // of a process that died become free.
 //
 // The process counts what Redis granted with the same limit and its own clock, and that
@@ -35,7 +35,7 @@ type Options struct {
 	// 150 ms by default.
 	Timeout time.Duration
 
-	// Lease is how long a place outlives the process that held it: 12 s by default. It
+	// Lease is how long a slot outlives the process that held it: 12 s by default. It
 	// must be the same in all processes.
 	Lease time.Duration
 
@@ -79,7 +79,7 @@ type Limiter struct {
 	local   LocalLimiter
 	opts    Options
 	clock   outbound.Clock // read by the scripts; nil: the server's
-	places  *places
+	slots   *slots
 	breaker breaker
 
 	wakeup    chan struct{} // there is work for maintain
@@ -106,7 +106,7 @@ func open(ctx context.Context, address string, local LocalLimiter, opts Options,
 	}
 	l := &Limiter{
 		client: server.newClient(), local: local, opts: opts.withDefaults(), clock: clock,
-		places: newPlaces(), wakeup: make(chan struct{}, 1), stopped: make(chan struct{}),
+		slots: newSlots(), wakeup: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
 	if _, err := l.admit(ctx, probeRequest); err != nil {
 		l.fail(0, err)
@@ -117,8 +117,8 @@ func open(ctx context.Context, address string, local LocalLimiter, opts Options,
 	return l, nil
 }
 
-// Take counts one request unless the window is full.
-func (l *Limiter) Take(ctx context.Context, subject string, limit int, window time.Duration) (outbound.Allowance, error) {
+// Allow counts one request unless the window is full.
+func (l *Limiter) Allow(ctx context.Context, subject string, limit int, window time.Duration) (outbound.Allowance, error) {
 	if err := ctx.Err(); err != nil {
 		return outbound.Allowance{}, err
 	}
@@ -131,7 +131,7 @@ func (l *Limiter) Take(ctx context.Context, subject string, limit int, window ti
 		case err == nil && !got.Granted:
 			return got.Allowance, nil
 		case err == nil:
-			local, err := l.local.Take(ctx, subject, limit, window)
+			local, err := l.local.Allow(ctx, subject, limit, window)
 			return stricter(got.Allowance, local), err
 		}
 		if err := callerError(ctx); err != nil {
@@ -140,11 +140,11 @@ func (l *Limiter) Take(ctx context.Context, subject string, limit int, window ti
 		l.fail(epoch, err)
 	}
 	l.opts.OnFallback()
-	return l.local.Take(ctx, subject, limit, window)
+	return l.local.Allow(ctx, subject, limit, window)
 }
 
-// Acquire counts one request and takes a place if one is free.
-func (l *Limiter) Acquire(ctx context.Context, subject string, limit int, window time.Duration, places int) (outbound.Acquisition, error) {
+// Acquire counts one request and takes a slot if one is free.
+func (l *Limiter) Acquire(ctx context.Context, subject string, limit int, window time.Duration, slots int) (outbound.Acquisition, error) {
 	if err := ctx.Err(); err != nil {
 		return outbound.Acquisition{Release: func() {}}, err
 	}
@@ -152,8 +152,8 @@ func (l *Limiter) Acquire(ctx context.Context, subject string, limit int, window
 		r := request{subject: subject, limit: limit, window: window}
 		refusal, full := l.local.Full(subject, limit, window)
 		if r.peek = full; !full {
-			r.places = places
-			r.token, r.released = l.places.newToken(subject)
+			r.slots = slots
+			r.token, r.released = l.slots.newToken(subject)
 		}
 		askedAt := time.Now()
 		got, err := l.admit(ctx, r)
@@ -161,10 +161,10 @@ func (l *Limiter) Acquire(ctx context.Context, subject string, limit int, window
 		case err == nil && full:
 			return outbound.Acquisition{Allowance: stricter(got.Allowance, refusal), Release: func() {}}, nil
 		case err == nil:
-			l.places.confirmReleased(subject, r.released)
+			l.slots.confirmReleased(subject, r.released)
 			return l.enterLocally(ctx, r, got, askedAt)
 		case !full:
-			l.release(subject, r.token) // Redis may have given the place, or may yet do so
+			l.release(subject, r.token) // Redis may have given the slot, or may yet do so
 		}
 		if err := callerError(ctx); err != nil {
 			return outbound.Acquisition{Release: func() {}}, err
@@ -172,7 +172,7 @@ func (l *Limiter) Acquire(ctx context.Context, subject string, limit int, window
 		l.fail(epoch, err)
 	}
 	l.opts.OnFallback()
-	return l.local.Acquire(ctx, subject, limit, window, places)
+	return l.local.Acquire(ctx, subject, limit, window, slots)
 }
 
 // callerError says whether and how the caller gave up. A connection may notice a passed
@@ -184,10 +184,10 @@ func callerError(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// release gives a place back. Redis learns it in the background, or from the subject's
+// release gives a slot back. Redis learns it in the background, or from the subject's
 // next request if that is sooner.
 func (l *Limiter) release(subject, token string) {
-	l.places.release(subject, token, time.Now())
+	l.slots.release(subject, token, time.Now())
 	l.wake()
 }
 
@@ -197,7 +197,7 @@ func (l *Limiter) Shared() bool {
 	return up
 }
 
-// Close releases the places of this process, without waiting for a server that does
+// Close releases the slots of this process, without waiting for a server that does
 // not answer, and stops all background work. This process alone decides about later
 // requests.
 func (l *Limiter) Close() error {
@@ -209,7 +209,7 @@ func (l *Limiter) Close() error {
 		<-l.stopped
 		if l.breaker.shutDown() {
 			// The leases of what cannot be released run out.
-			_ = l.sendReleased(context.Background(), l.places.all())
+			_ = l.sendReleased(context.Background(), l.slots.all())
 		}
 		l.closeClient()
 	})

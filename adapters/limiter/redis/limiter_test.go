@@ -109,7 +109,7 @@ func TestProcessesShareTheServersTime(t *testing.T) {
 				for range 2 {
 					done.Go(func() {
 						for askedAt := time.Now(); askedAt.Before(end); askedAt = time.Now() {
-							a, err := l.Take(t.Context(), "a", limit, window)
+							a, err := l.Allow(t.Context(), "a", limit, window)
 							if err != nil {
 								t.Error(err)
 							}
@@ -145,7 +145,7 @@ func TestProcessesShareTheServersTime(t *testing.T) {
 func TestTheAnswerHasTheServersTime(t *testing.T) {
 	l := openLimiter(t, redistest.Start(t), redis.Options{Prefix: redistest.Prefix()})
 	before := time.Now().Truncate(time.Millisecond)
-	a, err := l.Take(t.Context(), "a", 1, time.Minute)
+	a, err := l.Allow(t.Context(), "a", 1, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestARequestIsOneRoundTrip(t *testing.T) {
 		if e, err := l.Acquire(t.Context(), "a", 1000, time.Minute, 1000); err != nil || !e.Acquired {
 			t.Fatalf("%+v, %v", e, err)
 		}
-		if _, err := l.Take(t.Context(), "a", 1000, time.Minute); err != nil {
+		if _, err := l.Allow(t.Context(), "a", 1000, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -233,9 +233,9 @@ func TestAServerThatForgotTheScriptGetsItAgain(t *testing.T) {
 	}
 }
 
-func BenchmarkTake(b *testing.B) {
+func BenchmarkAllow(b *testing.B) {
 	benchmark(b, func(ctx context.Context, l *redis.Limiter) error {
-		_, err := l.Take(ctx, "tenant/secret", 1000, time.Minute)
+		_, err := l.Allow(ctx, "tenant/secret", 1000, time.Minute)
 		return err
 	})
 }

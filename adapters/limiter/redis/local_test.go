@@ -132,10 +132,10 @@ func TestNoProcessGrantsMoreThanTheLimitWhateverHappensToTheServer(t *testing.T)
 	})
 }
 
-// ask sends a request with or without a place.
+// ask sends a request with or without a slot.
 func (w *unreliable) ask(process, limit int) outbound.Allowance {
 	l := w.processes[process]
-	if rapid.Bool().Draw(w.rt, "with a place") {
+	if rapid.Bool().Draw(w.rt, "with a slot") {
 		e, err := l.Acquire(w.rt.Context(), "a", limit, time.Minute, 1000)
 		if err != nil || e.Acquired != e.Granted {
 			w.rt.Fatalf("%+v, %v", e, err)
@@ -143,7 +143,7 @@ func (w *unreliable) ask(process, limit int) outbound.Allowance {
 		e.Release()
 		return e.Allowance
 	}
-	a, err := l.Take(w.rt.Context(), "a", limit, time.Minute)
+	a, err := l.Allow(w.rt.Context(), "a", limit, time.Minute)
 	if err != nil {
 		w.rt.Fatal(err)
 	}
@@ -170,8 +170,8 @@ func expected(asked []*grantTimes, now time.Time, limit int) outbound.Allowance 
 	return want
 }
 
-// place was given by a process.
-type place struct {
+// slot was given by a process.
+type slot struct {
 	process  int
 	sent     bool // the server was asked for it
 	inRedis  bool // the server holds it
@@ -182,9 +182,9 @@ type place struct {
 func TestNoProcessGivesMorePlacesThanThereAreWhateverHappensToTheServer(t *testing.T) {
 	t.Parallel()
 	checkUnreliable(t, func(w unreliable) {
-		most := rapid.IntRange(1, 3).Draw(w.rt, "places")
-		var all []*place
-		count := func(is func(*place) bool) (n int) {
+		most := rapid.IntRange(1, 3).Draw(w.rt, "slots")
+		var all []*slot
+		count := func(is func(*slot) bool) (n int) {
 			for _, p := range all {
 				if is(p) {
 					n++
@@ -211,14 +211,14 @@ func TestNoProcessGivesMorePlacesThanThereAreWhateverHappensToTheServer(t *testi
 					p.inRedis = false
 				}
 			case "enter":
-				want := count(func(p *place) bool { return p.process == i && !p.released }) < most
+				want := count(func(p *slot) bool { return p.process == i && !p.released }) < most
 				if !w.failing {
-					want = want && count(func(p *place) bool { return p.inRedis }) < most
+					want = want && count(func(p *slot) bool { return p.inRedis }) < most
 				}
 				if got := w.enter(i, most); got.Acquired != want {
-					w.rt.Fatalf("process %d of %d places, server failing %v: inside is %v", i, most, w.failing, got.Acquired)
+					w.rt.Fatalf("process %d of %d slots, server failing %v: inside is %v", i, most, w.failing, got.Acquired)
 				} else if want {
-					all = append(all, &place{process: i, sent: !w.failing, inRedis: !w.failing, leave: got.Release})
+					all = append(all, &slot{process: i, sent: !w.failing, inRedis: !w.failing, leave: got.Release})
 				}
 			case "release":
 				for _, p := range all {
@@ -240,15 +240,15 @@ func TestNoProcessGivesMorePlacesThanThereAreWhateverHappensToTheServer(t *testi
 		}
 		for i := range w.processes {
 			if !w.enter(i, most+i).Acquired { // one more than those of the processes before
-				w.rt.Fatalf("all were released, and process %d of %d places finds none", i, most+i)
+				w.rt.Fatalf("all were released, and process %d of %d slots finds none", i, most+i)
 			}
 		}
 	})
 }
 
-// enter asks for one of the places.
-func (w *unreliable) enter(process, places int) outbound.Acquisition {
-	e, err := w.processes[process].Acquire(w.rt.Context(), "a", 1_000_000, time.Minute, places)
+// enter asks for one of the slots.
+func (w *unreliable) enter(process, slots int) outbound.Acquisition {
+	e, err := w.processes[process].Acquire(w.rt.Context(), "a", 1_000_000, time.Minute, slots)
 	if err != nil {
 		w.rt.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestARequestThatFindsNoPlaceIsCountedLocallyToo(t *testing.T) {
 	}
 	server.SetError("LOADING the dataset")
 	for _, granted := range []bool{true, false} {
-		if a, err := l.Take(t.Context(), "a", 3, time.Minute); err != nil || a.Granted != granted {
+		if a, err := l.Allow(t.Context(), "a", 3, time.Minute); err != nil || a.Granted != granted {
 			t.Errorf("%+v, %v", a, err)
 		}
 	}

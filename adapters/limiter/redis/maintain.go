@@ -39,12 +39,12 @@ func (l *Limiter) scheduleProbe(probe *time.Timer) {
 	}
 }
 
-// flushReleased sends the released places to Redis.
+// flushReleased sends the released slots to Redis.
 func (l *Limiter) flushReleased(ctx context.Context) {
-	released := l.places.unconfirmed()
+	released := l.slots.unconfirmed()
 	if l.try(ctx, func() error { return l.sendReleased(ctx, released) }) {
 		for subject, tokens := range released {
-			l.places.confirmReleased(subject, tokens)
+			l.slots.confirmReleased(subject, tokens)
 		}
 	}
 }
@@ -52,17 +52,17 @@ func (l *Limiter) flushReleased(ctx context.Context) {
 // tick renews leases and notices the end of an outage.
 func (l *Limiter) tick(ctx context.Context) {
 	now := time.Now()
-	l.places.forgetReleased(now.Add(-l.opts.Lease))
+	l.slots.forgetReleased(now.Add(-l.opts.Lease))
 	if l.breaker.recovered(now) {
 		l.opts.OnRecovery()
 	}
-	// A place that is released soon, as most are, is not worth a renewal.
+	// A slot that is released soon, as most are, is not worth a renewal.
 	l.renewOlder(ctx, now.Add(-l.opts.Lease/renewalsPerLease/2), now)
 }
 
 // renewOlder renews the leases that were last renewed before the given time.
 func (l *Limiter) renewOlder(ctx context.Context, before, now time.Time) {
-	l.try(ctx, func() error { return l.sendRenewals(ctx, l.places.dueForRenewal(before, now)) })
+	l.try(ctx, func() error { return l.sendRenewals(ctx, l.slots.dueForRenewal(before, now)) })
 }
 
 // try calls send unless there is an outage, and says whether it succeeded.
@@ -102,7 +102,7 @@ func (l *Limiter) ping(ctx context.Context) error {
 }
 
 // probeRequest is like a client's, for a subject that no client has.
-var probeRequest = request{subject: "probe", limit: 1, window: time.Millisecond, places: 1, token: "probe"}
+var probeRequest = request{subject: "probe", limit: 1, window: time.Millisecond, slots: 1, token: "probe"}
 
 // fail opens the breaker. Only the failure that begins an outage is reported.
 func (l *Limiter) fail(epoch uint64, err error) {

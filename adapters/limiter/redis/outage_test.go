@@ -57,7 +57,7 @@ func (w *observedLimiter) waitShared(t *testing.T) {
 // take fails the test on any error.
 func (w *observedLimiter) take(t *testing.T, limit int) bool {
 	t.Helper()
-	a, err := w.Take(t.Context(), "a", limit, time.Minute)
+	a, err := w.Allow(t.Context(), "a", limit, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestPlacesAreHeldAndGivenBackThroughAnOutage(t *testing.T) {
 		t.Fatalf("before %v, during %v", before.Acquired, during.Acquired)
 	}
 	if enter(t, w, 2).Acquired {
-		t.Error("a place was given that was taken before the outage")
+		t.Error("a slot was given that was taken before the outage")
 	}
 	before.Release()
 	if !enter(t, w, 2).Acquired || enter(t, w, 2).Acquired {
@@ -188,17 +188,17 @@ func TestPlacesAreHeldAndGivenBackThroughAnOutage(t *testing.T) {
 	}
 	w.waitShared(t)
 	if enter(t, w, 2).Acquired {
-		t.Error("a place was given that was taken during the outage")
+		t.Error("a slot was given that was taken during the outage")
 	}
-	eventually(t, "a place that was refused locally stays taken in Redis", func() bool { return placesTaken(t, instance.URL) == 0 })
+	eventually(t, "a slot that was refused locally stays taken in Redis", func() bool { return placesTaken(t, instance.URL) == 0 })
 	during.Release()
 	if !enter(t, w, 2).Acquired {
-		t.Error("the place was not given back")
+		t.Error("the slot was not given back")
 	}
-	eventually(t, "the place is not taken in Redis", func() bool { return placesTaken(t, instance.URL) == 1 })
+	eventually(t, "the slot is not taken in Redis", func() bool { return placesTaken(t, instance.URL) == 1 })
 }
 
-// placesTaken counts the subject's places in Redis.
+// placesTaken counts the subject's slots in Redis.
 func placesTaken(t *testing.T, address string) int64 {
 	t.Helper()
 	return connect(t, address).number("ZCARD", "p:{a}:places")
@@ -219,7 +219,7 @@ func TestARequestThatTheServerAnsweredTooLateHoldsNoPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.waitShared(t)
-	eventually(t, "the place is still taken in Redis", func() bool { return placesTaken(t, instance.URL) == 0 })
+	eventually(t, "the slot is still taken in Redis", func() bool { return placesTaken(t, instance.URL) == 0 })
 }
 
 func TestHeldPlacesAreTakenAgainWhenTheServerComesBackEmpty(t *testing.T) {
@@ -234,7 +234,7 @@ func TestHeldPlacesAreTakenAgainWhenTheServerComesBackEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.waitShared(t)
-	eventually(t, "the places are not taken", func() bool { return placesTaken(t, instance.URL) == 2 })
+	eventually(t, "the slots are not taken", func() bool { return placesTaken(t, instance.URL) == 2 })
 }
 
 func TestClosingDoesNotWaitForAProbe(t *testing.T) {
@@ -312,7 +312,7 @@ func TestACallerThatGivesUpIsNoOutage(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), shortTimeout/20)
 	defer cancel()
-	if _, err := w.Take(ctx, "a", 1, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := w.Allow(ctx, "a", 1, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the error is %v", err)
 	}
 	if !w.Shared() || w.fallbacks.Load() != 0 {

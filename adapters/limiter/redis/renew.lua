@@ -1,9 +1,9 @@
--- Renews the leases of places. Places that the server lost are taken again.
+-- Renews the leases of slots. Slots that the server lost are taken again.
 --
--- KEYS[1]  sorted set of the places taken, by the end of their leases
+-- KEYS[1]  sorted set of the slots taken, by the end of their leases
 -- ARGV[1]  now, or empty: the server's clock
 -- ARGV[2]  length of a lease
--- ARGV[3…] tokens of the places
+-- ARGV[3…] tokens of the slots
 -- Instants and lengths are microseconds.
 
 local lease = tonumber(ARGV[2])

@@ -28,8 +28,8 @@ type request struct {
 	window  time.Duration
 	peek    bool // count nothing: the local count refuses the request
 
-	places   int      // 0: no place is wanted
-	token    string   // names the wanted place
+	slots    int      // 0: no slot is wanted
+	token    string   // names the wanted slot
 	released []string // tokens of the subject that Redis may still hold
 }
 
@@ -42,7 +42,7 @@ type answer struct {
 // The two keys of a subject share a hash tag, so that a proxy that spreads keys over
 // servers keeps them together.
 func (l *Limiter) windowKey(subject string) string { return l.opts.Prefix + "{" + subject + "}:window" }
-func (l *Limiter) placesKey(subject string) string { return l.opts.Prefix + "{" + subject + "}:places" }
+func (l *Limiter) slotsKey(subject string) string  { return l.opts.Prefix + "{" + subject + "}:places" }
 
 // admit asks Redis in one round trip and waits no longer than the timeout.
 func (l *Limiter) admit(ctx context.Context, r request) (answer, error) {
@@ -72,9 +72,9 @@ func (l *Limiter) arguments(r request) (keys []string, args []any) {
 	switch {
 	case r.peek:
 		args = append(args, "peek")
-	case r.places > 0:
-		keys = append(keys, l.placesKey(r.subject))
-		args = append(args, r.places, l.opts.Lease.Microseconds(), r.token)
+	case r.slots > 0:
+		keys = append(keys, l.slotsKey(r.subject))
+		args = append(args, r.slots, l.opts.Lease.Microseconds(), r.token)
 		args = appendAll(args, r.released)
 	}
 	return keys, args
@@ -95,10 +95,10 @@ func (l *Limiter) now() string {
 	return strconv.FormatInt(l.clock.Now().UnixMicro(), 10)
 }
 
-// sendReleased removes released places in one round trip.
+// sendReleased removes released slots in one round trip.
 func (l *Limiter) sendReleased(ctx context.Context, tokens map[string][]string) error {
-	return l.pipeline(ctx, "release places", tokens, func(p goredis.Pipeliner, subject string, tokens []string) {
-		p.ZRem(ctx, l.placesKey(subject), appendAll(nil, tokens)...)
+	return l.pipeline(ctx, "release slots", tokens, func(p goredis.Pipeliner, subject string, tokens []string) {
+		p.ZRem(ctx, l.slotsKey(subject), appendAll(nil, tokens)...)
 	})
 }
 
@@ -106,7 +106,7 @@ func (l *Limiter) sendReleased(ctx context.Context, tokens map[string][]string) 
 func (l *Limiter) sendRenewals(ctx context.Context, tokens map[string][]string) error {
 	return l.pipeline(ctx, "renew leases", tokens, func(p goredis.Pipeliner, subject string, tokens []string) {
 		args := appendAll([]any{l.now(), l.opts.Lease.Microseconds()}, tokens)
-		p.Eval(ctx, renewSource, []string{l.placesKey(subject)}, args...)
+		p.Eval(ctx, renewSource, []string{l.slotsKey(subject)}, args...)
 	})
 }
 

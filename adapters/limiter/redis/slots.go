@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// places is what this process knows about the places it took in Redis. A token names a
-// place.
-type places struct {
+// slots is what this process knows about the slots it took in Redis. A token names a
+// slot.
+type slots struct {
 	mu        sync.Mutex
 	process   string // prefix of this process's tokens
 	lastToken uint64
@@ -24,17 +24,17 @@ type leases struct {
 	count     int
 }
 
-// Bounds of what is kept about released places. What does not fit is forgotten: its
+// Bounds of what is kept about released slots. What does not fit is forgotten: its
 // lease runs out.
 const (
 	maxReleased           = 10_000
 	maxReleasedPerRequest = 100
 )
 
-func newPlaces() *places {
+func newSlots() *slots {
 	var id [10]byte
 	_, _ = rand.Read(id[:]) // never fails
-	return &places{
+	return &slots{
 		process:  base32.StdEncoding.EncodeToString(id[:]) + "/",
 		held:     leases{bySubject: make(map[string]map[string]time.Time)},
 		released: leases{bySubject: make(map[string]map[string]time.Time)},
@@ -42,8 +42,8 @@ func newPlaces() *places {
 }
 
 // newToken also returns the subject's released tokens that Redis may still hold: a
-// request that is sent after a place was released by this process must find it free.
-func (p *places) newToken(subject string) (token string, released []string) {
+// request that is sent after a slot was released by this process must find it free.
+func (p *slots) newToken(subject string) (token string, released []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lastToken++
@@ -56,14 +56,14 @@ func (p *places) newToken(subject string) (token string, released []string) {
 	return p.process + strconv.FormatUint(p.lastToken, 36), released
 }
 
-// hold notes that a place was taken; its lease began after since.
-func (p *places) hold(subject, token string, since time.Time) {
+// hold notes that a slot was taken; its lease began after since.
+func (p *slots) hold(subject, token string, since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held.put(subject, token, since)
 }
 
-func (p *places) release(subject, token string, now time.Time) {
+func (p *slots) release(subject, token string, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held.remove(subject, token)
@@ -72,8 +72,8 @@ func (p *places) release(subject, token string, now time.Time) {
 	}
 }
 
-// confirmReleased notes that Redis no longer holds the places.
-func (p *places) confirmReleased(subject string, tokens []string) {
+// confirmReleased notes that Redis no longer holds the slots.
+func (p *slots) confirmReleased(subject string, tokens []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, token := range tokens {
@@ -81,16 +81,16 @@ func (p *places) confirmReleased(subject string, tokens []string) {
 	}
 }
 
-// unconfirmed returns the released places that Redis may still hold.
-func (p *places) unconfirmed() map[string][]string {
+// unconfirmed returns the released slots that Redis may still hold.
+func (p *slots) unconfirmed() map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.released.tokens()
 }
 
-// dueForRenewal returns the held places that were last renewed before the given time,
+// dueForRenewal returns the held slots that were last renewed before the given time,
 // and notes that they are renewed now.
-func (p *places) dueForRenewal(before, now time.Time) map[string][]string {
+func (p *slots) dueForRenewal(before, now time.Time) map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	due := make(map[string][]string)
@@ -105,8 +105,8 @@ func (p *places) dueForRenewal(before, now time.Time) map[string][]string {
 	return due
 }
 
-// all returns the places that Redis may believe this process holds.
-func (p *places) all() map[string][]string {
+// all returns the slots that Redis may believe this process holds.
+func (p *slots) all() map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := p.released.tokens()
@@ -116,9 +116,9 @@ func (p *places) all() map[string][]string {
 	return all
 }
 
-// forgetReleased forgets the places that were released before the given time: their
+// forgetReleased forgets the slots that were released before the given time: their
 // leases have run out.
-func (p *places) forgetReleased(before time.Time) {
+func (p *slots) forgetReleased(before time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for subject, tokens := range p.released.bySubject {

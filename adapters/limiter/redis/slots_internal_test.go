@@ -18,7 +18,7 @@ var (
 
 func TestTokensAreUnique(t *testing.T) {
 	seen := map[string]bool{}
-	for _, p := range []*places{newPlaces(), newPlaces()} {
+	for _, p := range []*slots{newSlots(), newSlots()} {
 		for range 1000 {
 			token, _ := p.newToken("a")
 			if seen[token] {
@@ -30,7 +30,7 @@ func TestTokensAreUnique(t *testing.T) {
 }
 
 func TestARequestCarriesTheReleasedTokensOfItsSubject(t *testing.T) {
-	p := newPlaces()
+	p := newSlots()
 	for i := range 3 {
 		p.hold("a", fmt.Sprint("a", i), start)
 		p.hold("b", fmt.Sprint("b", i), start)
@@ -55,7 +55,7 @@ func TestARequestCarriesTheReleasedTokensOfItsSubject(t *testing.T) {
 }
 
 func TestOldLeasesAreRenewedOnce(t *testing.T) {
-	p := newPlaces()
+	p := newSlots()
 	p.hold("a", "old", start)
 	p.hold("a", "new", start.Add(time.Second))
 	p.hold("a", "released", start)
@@ -67,7 +67,7 @@ func TestOldLeasesAreRenewedOnce(t *testing.T) {
 }
 
 func TestPlacesThatWereReleasedLongAgoAreForgotten(t *testing.T) {
-	p := newPlaces()
+	p := newSlots()
 	p.release("a", "old", start)
 	p.release("b", "old", start)
 	p.release("b", "new", start.Add(time.Second))
@@ -78,13 +78,13 @@ func TestPlacesThatWereReleasedLongAgoAreForgotten(t *testing.T) {
 }
 
 func TestReleasedTokensAreBounded(t *testing.T) {
-	p := newPlaces()
+	p := newSlots()
 	for i := range maxReleased + 500 {
 		p.hold("a", fmt.Sprint(i), start)
 		p.release("a", fmt.Sprint(i), start)
 	}
 	if n := len(p.unconfirmed()["a"]); n != maxReleased {
-		t.Errorf("%d released places are kept", n)
+		t.Errorf("%d released slots are kept", n)
 	}
 	_, released := p.newToken("a")
 	if len(released) != maxReleasedPerRequest {
@@ -99,10 +99,10 @@ func TestReleasedTokensAreBounded(t *testing.T) {
 
 func TestSubjectsWithoutPlacesAreForgotten(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		p := newPlaces()
+		p := newSlots()
 		subject, token := rapid.SampledFrom([]string{"a", "b"}), rapid.SampledFrom([]string{"1", "2", "3"})
 		for range rapid.IntRange(0, 40).Draw(rt, "steps") {
-			s, n := subject.Draw(rt, "subject"), token.Draw(rt, "place")
+			s, n := subject.Draw(rt, "subject"), token.Draw(rt, "slot")
 			switch rapid.IntRange(0, 2).Draw(rt, "what") {
 			case 0:
 				p.hold(s, n, start)

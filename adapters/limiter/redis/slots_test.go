@@ -19,10 +19,10 @@ import (
 	"github.com/sluicehq/sluice/ports/portstest"
 )
 
-// enter asks for a place.
-func enter(t *testing.T, l outbound.Limiter, places int) outbound.Acquisition {
+// enter asks for a slot.
+func enter(t *testing.T, l outbound.Limiter, slots int) outbound.Acquisition {
 	t.Helper()
-	e, err := l.Acquire(context.Background(), "a", 1_000_000, time.Minute, places)
+	e, err := l.Acquire(context.Background(), "a", 1_000_000, time.Minute, slots)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,28 +51,28 @@ func TestThePlacesOfAProcessThatDiedBecomeFreeWhenTheirLeasesEnd(t *testing.T) {
 			live, dead, other := openAt(t, address, opts, clock), openAt(t, address, opts, clock), openAt(t, address, opts, clock)
 			for _, l := range []*redis.Limiter{live, dead} {
 				if !enter(t, l, 2).Acquired {
-					t.Fatal("a free place was refused")
+					t.Fatal("a free slot was refused")
 				}
 				l.StopMaintenance()
 			}
 			clock.Set(noon.Add(lease - time.Millisecond))
 			if enter(t, other, 2).Acquired {
-				t.Error("a place became free before its lease ran out")
+				t.Error("a slot became free before its lease ran out")
 			}
 			live.RenewAll(t.Context())
 			clock.Set(noon.Add(lease))
 			if !enter(t, other, 2).Acquired {
-				t.Error("the place of the dead process is not free")
+				t.Error("the slot of the dead process is not free")
 			}
 			if enter(t, other, 2).Acquired {
-				t.Error("the place of the live process was given away")
+				t.Error("the slot of the live process was given away")
 			}
 		})
 	}
 }
 
 // holderVariable holds the address of a server and the keys' prefix, and makes this
-// test binary take two places and wait to be killed.
+// test binary take two slots and wait to be killed.
 const holderVariable = "REDIS_PLACE_HOLDER"
 
 // shortLease is for tests that wait until it runs out.
@@ -119,14 +119,14 @@ func TestThePlacesOfAKilledProcessBecomeFree(t *testing.T) {
 	}
 	c := connect(t, address)
 	newest := func() float64 {
-		places, err := c.client.ZRevRangeWithScores(t.Context(), prefix+"{a}:places", 0, 0).Result()
+		slots, err := c.client.ZRevRangeWithScores(t.Context(), prefix+"{a}:places", 0, 0).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(places) == 0 {
+		if len(slots) == 0 {
 			return 0
 		}
-		return places[0].Score
+		return slots[0].Score
 	}
 	first := newest()
 	eventually(t, "the child does not renew its leases", func() bool { return newest() > first })
@@ -138,7 +138,7 @@ func TestThePlacesOfAKilledProcessBecomeFree(t *testing.T) {
 	}
 	l := openLimiter(t, address, redis.Options{Prefix: prefix, Lease: shortLease})
 	for range 2 {
-		eventually(t, "the killed process still holds its places", func() bool { return enter(t, l, 2).Acquired })
+		eventually(t, "the killed process still holds its slots", func() bool { return enter(t, l, 2).Acquired })
 	}
 }
 
@@ -152,14 +152,14 @@ func TestPlacesThatTheServerLostAreTakenAgain(t *testing.T) {
 	held := enter(t, holder, 1)
 	c := connect(t, instance.URL)
 	c.do("FLUSHALL")
-	eventually(t, "the place was not taken again", func() bool {
+	eventually(t, "the slot was not taken again", func() bool {
 		return c.number("ZCARD", "sluice:limit:{a}:places") == 1
 	})
 	if enter(t, other, 1).Acquired {
-		t.Error("a second place was given")
+		t.Error("a second slot was given")
 	}
 	held.Release()
-	eventually(t, "the place was not released", func() bool { return enter(t, other, 1).Acquired })
+	eventually(t, "the slot was not released", func() bool { return enter(t, other, 1).Acquired })
 }
 
 func TestCloseReleasesThePlacesAndStopsEverything(t *testing.T) {
@@ -171,12 +171,12 @@ func TestCloseReleasesThePlacesAndStopsEverything(t *testing.T) {
 			running := goleak.IgnoreCurrent()
 			closing := openLimiter(t, address, redis.Options{Prefix: prefix})
 			var held outbound.Acquisition
-			eventually(t, "no place is free", func() bool { held = enter(t, closing, 1); return held.Acquired })
+			eventually(t, "no slot is free", func() bool { held = enter(t, closing, 1); return held.Acquired })
 			if err := closing.Close(); err != nil {
 				t.Error(err)
 			}
 			if !enter(t, other, 1).Acquired {
-				t.Error("the place was not released")
+				t.Error("the slot was not released")
 			}
 			held.Release() // has no effect any more
 			if closing.Shared() {

@@ -19,9 +19,9 @@ import (
 	"github.com/sluicehq/sluice/ports/portstest"
 )
 
-// BenchmarkTriggerIntake adds triggers from 64 goroutines at once: one unit of work
+// BenchmarkTriggerInserter adds triggers from 64 goroutines at once: one unit of work
 // each, and together.
-func BenchmarkTriggerIntake(b *testing.B) {
+func BenchmarkTriggerInserter(b *testing.B) {
 	address := pgtest.Start(b).Migrated(b, migrate)
 	store, err := postgres.Open(b.Context(), address, postgres.Options{})
 	if err != nil {
@@ -38,7 +38,7 @@ func BenchmarkTriggerIntake(b *testing.B) {
 		}
 		return trg
 	}
-	intake := sqlstore.NewTriggerIntake(store)
+	inserter := sqlstore.NewTriggerInserter(store)
 	b.Run("a unit each", func(b *testing.B) {
 		b.SetParallelism(32)
 		b.RunParallel(func(p *testing.PB) {
@@ -52,7 +52,7 @@ func BenchmarkTriggerIntake(b *testing.B) {
 		})
 	})
 	b.Run("together", func(b *testing.B) {
-		together := batch.New(batch.Limits{Members: 128, Running: intake.Parallel(), MinWhenBusy: 64}, nil, intake.Insert)
+		together := batch.New(batch.Limits{Members: 128, Running: inserter.Parallel(), MinWhenBusy: 64}, nil, inserter.Insert)
 		b.SetParallelism(32)
 		b.RunParallel(func(p *testing.PB) {
 			for p.Next() {

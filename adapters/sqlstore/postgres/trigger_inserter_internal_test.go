@@ -27,7 +27,7 @@ func TestAnIntakeThatCannotSeeWhatWasAddedSaysSo(t *testing.T) {
 	broken.AddedTriggers = func([]sqlstore.TriggerEntry) (string, []any) { return `SELECT CAST(1 / 0 AS text)`, nil }
 	store := sqlstore.New(db, db, broken, nil, nil)
 	version := storedVersion(t, store)
-	intake := sqlstore.NewTriggerIntake(store)
+	inserter := sqlstore.NewTriggerInserter(store)
 	var all []*outbound.NewTrigger
 	for i := range 40 {
 		draft := trigger.Draft{Version: version.ID(), Name: "Orders", Type: trigger.Webhook, Config: new(domain.Document)}
@@ -40,7 +40,7 @@ func TestAnIntakeThatCannotSeeWhatWasAddedSaysSo(t *testing.T) {
 		}
 		all = append(all, &outbound.NewTrigger{Trigger: trg})
 	}
-	err := intake.Insert(t.Context(), all)
+	err := inserter.Insert(t.Context(), all)
 	var there int
 	if err := db.GetContext(t.Context(), &there, `SELECT count(*) FROM triggers`); err != nil {
 		t.Error(err)

@@ -8,18 +8,18 @@ import (
 	"github.com/sluicehq/sluice/ports/portstest"
 )
 
-func TestTriggerIntake(t *testing.T) {
-	portstest.TriggerIntake(t, func(t *testing.T) (work outbound.UnitOfWork, here, there outbound.TriggerIntake) {
+func TestTriggerInserter(t *testing.T) {
+	portstest.TriggerInserter(t, func(t *testing.T) (work outbound.UnitOfWork, here, there outbound.TriggerInserter) {
 		store, address := migrated(t)
-		return store, sqlstore.NewTriggerIntake(store), sqlstore.NewTriggerIntake(open(t, address))
+		return store, sqlstore.NewTriggerInserter(store), sqlstore.NewTriggerInserter(open(t, address))
 	})
 }
 
 // A driver sends a statement again whose answer was lost with its connection; the database
 // refuses it then, for it had its effect.
 func TestATriggerThatIsThereAlreadyWasAdded(t *testing.T) {
-	portstest.ReinsertedTriggers(t, func(t *testing.T) (work outbound.UnitOfWork, here, there outbound.TriggerIntake) {
+	portstest.ReinsertedTriggers(t, func(t *testing.T) (work outbound.UnitOfWork, here, there outbound.TriggerInserter) {
 		store, _ := migrated(t)
-		return store, sqlstore.NewTriggerIntake(store), sqlstore.NewTriggerIntake(store)
+		return store, sqlstore.NewTriggerInserter(store), sqlstore.NewTriggerInserter(store)
 	})
 }

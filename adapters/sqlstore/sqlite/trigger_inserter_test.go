@@ -9,10 +9,10 @@ import (
 	"github.com/sluicehq/sluice/ports/portstest"
 )
 
-func TestTriggerIntake(t *testing.T) {
-	portstest.TriggerIntake(t, func(t *testing.T) (work outbound.UnitOfWork, here, there outbound.TriggerIntake) {
+func TestTriggerInserter(t *testing.T) {
+	portstest.TriggerInserter(t, func(t *testing.T) (work outbound.UnitOfWork, here, there outbound.TriggerInserter) {
 		file := sqlitetest.File(t)
 		store, other := openFile(t, file), openFile(t, file)
-		return store, sqlstore.NewTriggerIntake(store), sqlstore.NewTriggerIntake(other)
+		return store, sqlstore.NewTriggerInserter(store), sqlstore.NewTriggerInserter(other)
 	})
 }
