@@ -1,8 +1,10 @@
 package domain
 
-// GreatestDouble and LeastDouble bound what a double can hold, which is the range of numbers
-// that programs agree on (RFC 7493, §2.2).
-const GreatestDouble, LeastDouble = "1.7976931348623157e+308", "-1.7976931348623157e+308"
+// What a double can hold, which is the range of numbers that programs agree on (RFC 7493, §2.2).
+const (
+	GreatestDouble = "1.7976931348623157e+308"
+	LeastDouble    = "-1.7976931348623157e+308"
+)
 
 // EndOfString is the place of the quote that ends the string of a JSON text that begins with the
 // one at a place; no place of a text that breaks off.
