@@ -47,7 +47,7 @@ func (s origins) Latest(ctx context.Context, scope tenant.Scope, of workflow.ID,
 		ID   string `db:"id"`
 		Size int64  `db:"size"`
 	}
-	err := s.ReadRow(ctx, "find the latest run", &row, `SELECT id, `+storedSize+` AS size FROM runs WHERE tenant_id = $1 AND id `+
+	err := s.ReadRow(ctx, "find the latest run", &row, `SELECT id, `+wholeSize+` AS size FROM runs WHERE tenant_id = $1 AND item_index IS NULL AND id `+
 		d.AmongFirst(`SELECT id FROM `+cmp.Or(d.Facets, "runs")+` WHERE tenant_id = $1 AND `+column+` = $2`+newest+`$3`)+in+
 		` ORDER BY finished_at IS NULL, created_at DESC, id DESC LIMIT 1`, args...)
 	if errors.Is(err, sql.ErrNoRows) {
