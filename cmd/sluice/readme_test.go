@@ -85,7 +85,7 @@ func TestTheWalkThroughTheREADMEHonoursTheAnswer(t *testing.T) {
 			if !strings.Contains(run, `"worth":{"amount":1250}`) {
 				t.Errorf("the code did not add up; the run is %s", run)
 			}
-			if got := strings.Contains(run, `"notify":{"body":{"status":"ok"}`); got != informed {
+			if got := strings.Contains(run, `"each":{"count":2,"failed":[],"results":[{"body":{"status":"ok"}`); got != informed {
 				t.Errorf("the shop was called: %v; the run is %s", got, run)
 			}
 		})
