@@ -85,7 +85,7 @@ func TestCodeFromItsPublicationToTheOutputOfARun(t *testing.T) {
 		b.environ = append(b.environ, "SLUICE_CODE=off")
 		c.at = b.start("serve")
 		status, text = c.at.request(t, http.MethodGet, "/v1/gateway/custom-nodes/registry", c.secret, "")
-		if status != http.StatusOK || strings.Contains(text, `"code"`) {
+		if status != http.StatusOK || strings.Contains(text, `"type":"code"`) {
 			t.Errorf("the registry where code is off: %d %s", status, text)
 		}
 		if status, text = c.post("/workflow-versions/"+version+"/validate", ""); !strings.Contains(text, "unknown_node_type") {

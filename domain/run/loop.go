@@ -23,9 +23,13 @@ type LoopStart struct {
 	FailFast    bool              // none begins once one has failed
 }
 
-// Size is how many bytes of JSON it brings.
+// itemRow is about what keeping an item takes besides its JSON, in bytes: the name of its run, and
+// its place.
+const itemRow = 200
+
+// Size is about how many bytes are kept of it.
 func (l LoopStart) Size() int {
-	size := len(l.Outer)
+	size := len(l.Outer) + len(l.Items)*itemRow
 	for _, item := range l.Items {
 		size += len(item)
 	}
