@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/sluicehq/sluice/application/execution"
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -33,13 +35,29 @@ func loopsAround(ctx context.Context, st outbound.Stores, r *run.Run) (loops []r
 	return loops, left, err
 }
 
-// bringsLargeItems says whether a step has items to keep that take memory of their own.
-func bringsLargeItems(step run.Step) bool {
+// admitItems takes memory for the items that a step has to keep where they are large. It ends the
+// run of a tenant that keeps more than it may: without that, loops in loops would go on to fill the disk.
+func (j *job) admitItems(step run.Step) jobOutcome {
 	size := 0
 	for _, loop := range step.Loops {
 		size += loop.Size()
 	}
-	return size > smallOutputs
+	if size == 0 {
+		return jobContinue
+	}
+	err := j.session.readStore(j.ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, err := st.Firing.Version(ctx, tenant.All(j.lease.Tenant), j.run.Workflow(), "")
+		return cmp.Or(err, j.session.worker.opts.Storage.Check(found.StoredBytes, int64(size)))
+	})
+	switch {
+	case isCode(err, run.CodeStorageExceeded):
+		return j.unrecordable(err)
+	case err != nil && j.ctx.Err() != nil, size > smallOutputs && j.grow(j.ctx) != nil:
+		return j.stopped()
+	case err != nil && domain.KindOf(err) != domain.NotFound: // runs of a workflow that is gone are cancelled
+		return j.fail(err)
+	}
+	return jobContinue
 }
 
 // takeItems takes in how far a node is with its items.

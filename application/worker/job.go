@@ -274,8 +274,8 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 		if !step.Changed() {
 			return j.catchUp()
 		}
-		if bringsLargeItems(step) && j.grow(j.ctx) != nil {
-			return j.stopped()
+		if end := j.admitItems(step); end != jobContinue {
+			return end
 		}
 		keep := j.keeps()
 		switch err = j.session.records.record(j.isBacklog(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease, Keep: keep, Woken: j.looked}); {

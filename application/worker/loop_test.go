@@ -346,3 +346,24 @@ func TestTheRunOfAnItemIsNotRepeated(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestALoopNeedsRoomInTheStorageOfItsTenant(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(w *env) {
+		ver := w.each("", []string{`each/one transform {"expression": "item"}`})
+		setup := fixture.WorkerOptions
+		setup.Storage = 20_000
+		w.Work(w.NewWorker(w.Store, w.Signals, setup))
+		large, small := w.Accept(ver, 1, fixture.RunOptions{Payload: listOf(200)})[0], w.Accept(ver, 1, fixture.RunOptions{Payload: listOf(5)})[0]
+		r := w.Until(large, "the run ends", fixture.Finished)
+		if f := r.Failure(); f == nil || f.Code != run.CodeStorageExceeded || len(w.childrenOf(large)) > 0 {
+			t.Errorf("it is %s with %+v, and %d items", r.Status(), f, len(w.childrenOf(large)))
+		}
+		if r = w.Until(small, "the run ends", fixture.Finished); r.Status() != run.StatusCompleted {
+			t.Errorf("it is %s with %+v", r.Status(), r.Failure())
+		}
+		if err := w.Errors(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -172,7 +172,7 @@ func (j *job) unrecordable(refused error) jobOutcome {
 		return end
 	}
 	from := j.run.Seq()
-	step := j.run.GiveUp(j.now())
+	step := j.giveUpOn(refused)
 	if !step.Changed() {
 		return leaveToExpire // it has ended
 	}
@@ -182,6 +182,13 @@ func (j *job) unrecordable(refused error) jobOutcome {
 	}
 	j.session.report(fmt.Errorf("run %s: end it, since its step is refused: %w", j.lease.Run, err))
 	return leaveToExpire
+}
+
+func (j *job) giveUpOn(refused error) run.Step {
+	if isCode(refused, run.CodeStorageExceeded) {
+		return j.run.ExceedStorage(j.now())
+	}
+	return j.run.GiveUp(j.now())
 }
 
 func isCode(err error, code string) bool {

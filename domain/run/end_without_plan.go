@@ -25,6 +25,12 @@ func (r *Run) ExhaustMemory(at time.Time) Step {
 		"The run takes more memory than there is. Pass less data from node to node."})
 }
 
+// ExceedStorage lets a run fail with [CodeStorageExceeded], as [Run.GiveUp] does.
+func (r *Run) ExceedStorage(at time.Time) Step {
+	return r.failWith(at, Failure{Code: CodeStorageExceeded, Message: "The tenant keeps as many bytes of runs as it may: there is no room for the items of a loop. " +
+		"Retry the run when old runs are gone, or ask for more storage."})
+}
+
 func (r *Run) failWith(at time.Time, f Failure) Step {
 	m := r.machineWithoutPlan(at)
 	if !m.s.Status.Finished() {

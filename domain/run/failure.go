@@ -42,6 +42,7 @@ const (
 	CodeCallCancelled   = "call_cancelled"        // the run of another workflow was cancelled
 	CodeTooManyItems    = "too_many_items"        // a loop would have more than [MaxItems]
 	CodeItemsTooLarge   = "items_too_large"       // the items of a loop are larger than [MaxAnswer] together
+	CodeStorageExceeded = "storage_exceeded"      // the tenant keeps more than its quota when a loop begins
 	CodeItemFailed      = "item_failed"           // the run of an item failed or was cancelled
 	CodeResultTooLarge  = "result_too_large"      // what the items of a loop gave is larger than [MaxOutput] together
 	CodeInternal        = "internal_error"        // the gateway cannot keep what the run would do next

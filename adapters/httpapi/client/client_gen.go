@@ -1817,6 +1817,7 @@ type RunFailure struct {
 	// | `call_too_deep` | the run is below 8 others already, each of which called the next |
 	// | `item_failed` | the run of an item failed, or was cancelled, and the `forEach` does not go on |
 	// | `too_many_items`, `items_too_large` | a `forEach` has more than 10,000 items, or more than 8 MiB of them |
+	// | `storage_exceeded` | the tenant's storage is full when a `forEach` begins |
 	// | `result_too_large` | what the items of a `forEach` gave is larger than 1 MiB together |
 	// | `node_type_unavailable`, `node_endpoint_not_found` | the node's type, or its endpoint, is not there any more |
 	// | `node_type_invalid` | the node's type makes no calls |
