@@ -42,8 +42,8 @@ func (c *checker) checkSecrets(about subject, s step) {
 		default:
 			return
 		}
-		c.warned.add(at, LiteralSecret, "looks like a secret, and a version shows it to everyone who may read it: take it out, and use a connection, "+
-			"or a custom node whose service keeps the secret itself")
+		c.warned.add(at, LiteralSecret, "looks like a secret, and a version shows it to everyone who may read it: take it out, and call a custom node "+
+			"whose service keeps the secret itself")
 	})
 }
 
