@@ -179,7 +179,7 @@ func (c *checker) checkInputs(about subject, i int) {
 		}
 	}
 	if len(missing) > 0 {
-		c.found.add(about, MissingInput, "never gets what it requires: add an edge for each targetInputKey of %s", oneOf(missing))
+		c.found.add(about, MissingInput, "requires %s, which nothing that leads there gives: add an edge with that targetInputKey, or let a node before it give that member", oneOf(missing))
 	}
 }
 

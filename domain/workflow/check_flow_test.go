@@ -34,7 +34,7 @@ func TestCheckOutputsAndInputs(t *testing.T) {
 		"any input of a node that declares none": {nodes: nodes(a, other), edges: edges(into("a", "", "any", "whatever"))},
 		"a required input that no edge provides": {
 			nodes: nodes(a, step("pay", "charge", "")), edges: edges(into("a", "", "pay", "note")),
-			want: findings(want("nodes[1]", "pay", workflow.MissingInput, `never gets what it requires: add an edge for each targetInputKey of "amount"`)),
+			want: findings(want("nodes[1]", "pay", workflow.MissingInput, `requires "amount", which nothing that leads there gives: add an edge with that targetInputKey, or let a node before it give that member`)),
 		},
 		"a required input that an edge without a key may provide": {
 			nodes: nodes(a, other, step("pay", "charge", "")), edges: edges(into("a", "", "pay", "note"), edge("any", "pay")),
@@ -79,7 +79,7 @@ func TestCheckTypesAlongEdges(t *testing.T) {
 		},
 		"what arrives under a key is not passed on as it was": {
 			nodes: nodes(who, delay, pay), edges: edges(into("who", "name", "delay", "n"), edge("delay", "pay")),
-			want: findings(want("nodes[2]", "pay", workflow.MissingInput, `never gets what it requires: add an edge for each targetInputKey of "amount"`)),
+			want: findings(want("nodes[2]", "pay", workflow.MissingInput, `requires "amount", which nothing that leads there gives: add an edge with that targetInputKey, or let a node before it give that member`)),
 		},
 		"an optional input, or one with a default, need not be provided": {
 			nodes: nodes(step("x", "transform", passing), withInput(pay, `{"tip": {"type": "number", "required": true, "default": 0}}`)),
@@ -90,7 +90,7 @@ func TestCheckTypesAlongEdges(t *testing.T) {
 		},
 		"an error brings no input": {
 			nodes: nodes(who, pay), edges: edges(on("who", "onError", "pay")),
-			want: findings(want("nodes[1]", "pay", workflow.MissingInput, `never gets what it requires: add an edge for each targetInputKey of "amount"`)),
+			want: findings(want("nodes[1]", "pay", workflow.MissingInput, `requires "amount", which nothing that leads there gives: add an edge with that targetInputKey, or let a node before it give that member`)),
 		},
 		"an error passes where another edge may bring the input": {
 			nodes: nodes(who, pay, step("x", "transform", passing)), edges: edges(on("who", "onError", "pay"), edge("x", "pay")),
@@ -123,7 +123,7 @@ func TestCheckOwnSchemas(t *testing.T) {
 		"they narrow what the type takes, and leave required what was": {
 			nodes: nodes(calc, with(step("pay", "charge", ""), `{"amount": {"type": "number", "max": 5}, "tip": {"type": "number", "required": true}}`, "")),
 			edges: edges(into("calc", "", "pay", "note")),
-			want:  findings(want("nodes[1]", "pay", workflow.MissingInput, `never gets what it requires: add an edge for each targetInputKey of "amount", "tip"`)),
+			want:  findings(want("nodes[1]", "pay", workflow.MissingInput, `requires "amount", "tip", which nothing that leads there gives: add an edge with that targetInputKey, or let a node before it give that member`)),
 		},
 		"they give a type to what has none": {
 			nodes: nodes(with(calc, "", `{"sum": {"type": "string"}}`), step("pay", "charge", "")),
