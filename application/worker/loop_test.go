@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,6 +39,7 @@ func TestABodyRunsForEachItem(t *testing.T) {
 			w.Fatalf("%s gave %s: %+v", r.Status(), got, r.Failure())
 		}
 		children := w.childrenOf(id)
+		slices.SortFunc(children, func(a, b run.Summary) int { return cmp.Compare(*a.Index, *b.Index) })
 		if len(children) != 5 || *children[3].Index != 3 || children[3].Cause != run.CauseItem || children[3].ParentNode != "each" {
 			w.Fatalf("%d children, %+v", len(children), children)
 		}
