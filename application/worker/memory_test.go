@@ -281,7 +281,7 @@ func TestARunThatEndsItsProcessASecondTimeFails(t *testing.T) {
 // that its time is over, long before it has computed everything.
 func TestARunThatComputesForLongIsInterrupted(t *testing.T) {
 	t.Parallel()
-	const heavy = 1500 // nodes, each of which uses most of what an expression may
+	const heavy = 8000 // nodes, each of which uses most of what an expression may
 	var nodes, edges []string
 	for i := range heavy {
 		nodes = append(nodes, fmt.Sprintf(`n%d transform {"expression": "payload.map(x => x + 1).reduce((a, b) => a + b, 0)"}`, i))
