@@ -12,15 +12,17 @@
 
 -- +goose NO TRANSACTION
 -- +goose Up
+-- change_under_load carries a change out that locks tables, though others use them: it gives up
+-- after two seconds, so that nobody waits behind it for longer, and tries again.
 -- +goose StatementBegin
-DO $do$
+CREATE OR REPLACE PROCEDURE change_under_load(change text) LANGUAGE plpgsql AS $procedure$
 DECLARE
     pause double precision := 0.5;
 BEGIN
     LOOP
         BEGIN
             SET LOCAL lock_timeout = '2s';
-            ALTER TABLE triggers ADD COLUMN IF NOT EXISTS left_at timestamptz;
+            EXECUTE change;
             EXIT;
         EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
             NULL; -- what the attempt held is free again
@@ -30,29 +32,11 @@ BEGIN
         pause := least(2 * pause, 30);
     END LOOP;
 END
-$do$;
+$procedure$;
 -- +goose StatementEnd
 
--- +goose StatementBegin
-DO $do$
-DECLARE
-    pause double precision := 0.5;
-BEGIN
-    LOOP
-        BEGIN
-            SET LOCAL lock_timeout = '2s';
-            ALTER TABLE workflows ADD COLUMN IF NOT EXISTS previous_version_id text;
-            EXIT;
-        EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-            NULL; -- what the attempt held is free again
-        END;
-        COMMIT;
-        PERFORM pg_sleep(pause);
-        pause := least(2 * pause, 30);
-    END LOOP;
-END
-$do$;
--- +goose StatementEnd
+CALL change_under_load($$ALTER TABLE triggers ADD COLUMN IF NOT EXISTS left_at timestamptz$$);
+CALL change_under_load($$ALTER TABLE workflows ADD COLUMN IF NOT EXISTS previous_version_id text$$);
 
 -- What an interruption leaves of it is no index, but has its name.
 DROP INDEX CONCURRENTLY IF EXISTS triggers_left;
@@ -109,40 +93,25 @@ $$;
 -- +goose StatementEnd
 
 -- +goose StatementBegin
-DO $do$
-DECLARE
-    pause double precision := 0.5;
-BEGIN
-    LOOP
-        BEGIN
-            SET LOCAL lock_timeout = '2s';
-            -- The triggers whose schedules are held: those that can fire, and those that could if
-            -- their version were the active one, as it was.
-            CREATE OR REPLACE VIEW firing_schedules AS
-            SELECT t.tenant_id, t.id AS trigger_id, v.id AS workflow_version_id, v.workflow_id, v.needs_level
-            FROM workflow_versions v
-            JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id
-            JOIN tenants o ON o.id = v.tenant_id
-            JOIN triggers t ON t.tenant_id = v.tenant_id AND t.workflow_version_id = v.id
-            WHERE (v.is_active OR t.left_at IS NOT NULL) AND w.is_active AND o.status = 'active' AND t.type = 'schedule' AND t.is_active;
-            DROP TRIGGER IF EXISTS triggers_attached_locks ON triggers;
-            CREATE TRIGGER triggers_attached_locks BEFORE UPDATE OF workflow_version_id, left_at ON triggers FOR EACH ROW
-                WHEN (NEW.type = 'schedule' AND (OLD.workflow_version_id <> NEW.workflow_version_id OR OLD.left_at IS DISTINCT FROM NEW.left_at))
-                EXECUTE FUNCTION lock_for_schedule();
-            DROP TRIGGER IF EXISTS triggers_schedule_attached ON triggers;
-            CREATE TRIGGER triggers_schedule_attached AFTER UPDATE OF workflow_version_id, left_at ON triggers FOR EACH ROW
-                WHEN (NEW.type = 'schedule' AND NEW.is_active AND (OLD.workflow_version_id <> NEW.workflow_version_id OR OLD.left_at IS DISTINCT FROM NEW.left_at))
-                EXECUTE FUNCTION schedule_attached();
-            EXIT;
-        EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-            NULL; -- what the attempt held is free again
-        END;
-        COMMIT;
-        PERFORM pg_sleep(pause);
-        pause := least(2 * pause, 30);
-    END LOOP;
-END
-$do$;
+CALL change_under_load($change$
+    -- The triggers whose schedules are held: those that can fire, and those that could if
+    -- their version were the active one, as it was.
+    CREATE OR REPLACE VIEW firing_schedules AS
+    SELECT t.tenant_id, t.id AS trigger_id, v.id AS workflow_version_id, v.workflow_id, v.needs_level
+    FROM workflow_versions v
+    JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id
+    JOIN tenants o ON o.id = v.tenant_id
+    JOIN triggers t ON t.tenant_id = v.tenant_id AND t.workflow_version_id = v.id
+    WHERE (v.is_active OR t.left_at IS NOT NULL) AND w.is_active AND o.status = 'active' AND t.type = 'schedule' AND t.is_active;
+    DROP TRIGGER IF EXISTS triggers_attached_locks ON triggers;
+    CREATE TRIGGER triggers_attached_locks BEFORE UPDATE OF workflow_version_id, left_at ON triggers FOR EACH ROW
+        WHEN (NEW.type = 'schedule' AND (OLD.workflow_version_id <> NEW.workflow_version_id OR OLD.left_at IS DISTINCT FROM NEW.left_at))
+        EXECUTE FUNCTION lock_for_schedule();
+    DROP TRIGGER IF EXISTS triggers_schedule_attached ON triggers;
+    CREATE TRIGGER triggers_schedule_attached AFTER UPDATE OF workflow_version_id, left_at ON triggers FOR EACH ROW
+        WHEN (NEW.type = 'schedule' AND NEW.is_active AND (OLD.workflow_version_id <> NEW.workflow_version_id OR OLD.left_at IS DISTINCT FROM NEW.left_at))
+        EXECUTE FUNCTION schedule_attached();
+$change$);
 -- +goose StatementEnd
 
 -- +goose Down
@@ -183,3 +152,4 @@ DELETE FROM trigger_schedules d USING triggers t WHERE t.tenant_id = d.tenant_id
 DROP INDEX CONCURRENTLY IF EXISTS triggers_left;
 ALTER TABLE workflows DROP COLUMN previous_version_id;
 ALTER TABLE triggers DROP COLUMN left_at;
+DROP PROCEDURE change_under_load;

@@ -9,49 +9,14 @@
 
 -- +goose NO TRANSACTION
 -- +goose Up
--- +goose StatementBegin
-DO $do$
-DECLARE
-    pause double precision := 0.5;
-BEGIN
-    LOOP
-        BEGIN
-            SET LOCAL lock_timeout = '2s';
-            ALTER TABLE runs ADD COLUMN IF NOT EXISTS lane text NOT NULL DEFAULT '', ADD COLUMN IF NOT EXISTS lane_limit integer NOT NULL DEFAULT 0;
-            EXIT;
-        EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-            NULL; -- what the attempt held is free again
-        END;
-        COMMIT;
-        PERFORM pg_sleep(pause);
-        pause := least(2 * pause, 30);
-    END LOOP;
-END
-$do$;
--- +goose StatementEnd
+CALL change_under_load($$ALTER TABLE runs ADD COLUMN IF NOT EXISTS lane text NOT NULL DEFAULT '', ADD COLUMN IF NOT EXISTS lane_limit integer NOT NULL DEFAULT 0$$);
 
 -- +goose StatementBegin
-DO $do$
-DECLARE
-    pause double precision := 0.5;
-BEGIN
-    LOOP
-        BEGIN
-            SET LOCAL lock_timeout = '2s';
-            ALTER TABLE live_runs ADD COLUMN IF NOT EXISTS lane text NOT NULL DEFAULT '', ADD COLUMN IF NOT EXISTS lane_limit integer NOT NULL DEFAULT 0,
-                ADD COLUMN IF NOT EXISTS lane_seq bigint NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS held boolean NOT NULL DEFAULT false;
-            EXIT;
-        EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-            NULL;
-        END;
-        COMMIT;
-        PERFORM pg_sleep(pause);
-        pause := least(2 * pause, 30);
-    END LOOP;
-END
-$do$;
+CALL change_under_load($change$
+    ALTER TABLE live_runs ADD COLUMN IF NOT EXISTS lane text NOT NULL DEFAULT '', ADD COLUMN IF NOT EXISTS lane_limit integer NOT NULL DEFAULT 0,
+        ADD COLUMN IF NOT EXISTS lane_seq bigint NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS held boolean NOT NULL DEFAULT false;
+$change$);
 -- +goose StatementEnd
-
 DROP INDEX CONCURRENTLY IF EXISTS live_runs_lane; -- one that could not be completed
 CREATE INDEX CONCURRENTLY live_runs_lane ON live_runs (tenant_id, lane, held, lane_seq) WHERE lane <> '';
 

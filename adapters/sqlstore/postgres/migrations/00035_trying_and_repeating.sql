@@ -11,47 +11,8 @@
 
 -- +goose NO TRANSACTION
 -- +goose Up
--- +goose StatementBegin
-DO $do$
-DECLARE
-    pause double precision := 0.5;
-BEGIN
-    LOOP
-        BEGIN
-            SET LOCAL lock_timeout = '2s';
-            ALTER TABLE runs ADD COLUMN IF NOT EXISTS snapshot_id text, ADD COLUMN IF NOT EXISTS rerun_of text;
-            EXIT;
-        EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-            NULL; -- what the attempt held is free again
-        END;
-        COMMIT;
-        PERFORM pg_sleep(pause);
-        pause := least(2 * pause, 30);
-    END LOOP;
-END
-$do$;
--- +goose StatementEnd
-
--- +goose StatementBegin
-DO $do$
-DECLARE
-    pause double precision := 0.5;
-BEGIN
-    LOOP
-        BEGIN
-            SET LOCAL lock_timeout = '2s';
-            ALTER TABLE workflow_versions ADD COLUMN IF NOT EXISTS pins text;
-            EXIT;
-        EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-            NULL; -- what the attempt held is free again
-        END;
-        COMMIT;
-        PERFORM pg_sleep(pause);
-        pause := least(2 * pause, 30);
-    END LOOP;
-END
-$do$;
--- +goose StatementEnd
+CALL change_under_load($$ALTER TABLE runs ADD COLUMN IF NOT EXISTS snapshot_id text, ADD COLUMN IF NOT EXISTS rerun_of text$$);
+CALL change_under_load($$ALTER TABLE workflow_versions ADD COLUMN IF NOT EXISTS pins text$$);
 
 -- What an interruption leaves of it is no index, but has its name.
 DROP INDEX CONCURRENTLY IF EXISTS runs_of_snapshot;

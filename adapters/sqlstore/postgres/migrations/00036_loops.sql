@@ -14,26 +14,7 @@
 
 -- +goose NO TRANSACTION
 -- +goose Up
--- +goose StatementBegin
-DO $do$
-DECLARE
-    pause double precision := 0.5;
-BEGIN
-    LOOP
-        BEGIN
-            SET LOCAL lock_timeout = '2s';
-            ALTER TABLE runs ADD COLUMN IF NOT EXISTS item_index integer, ADD COLUMN IF NOT EXISTS item_bytes bigint NOT NULL DEFAULT 0;
-            EXIT;
-        EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-            NULL; -- what the attempt held is free again
-        END;
-        COMMIT;
-        PERFORM pg_sleep(pause);
-        pause := least(2 * pause, 30);
-    END LOOP;
-END
-$do$;
--- +goose StatementEnd
+CALL change_under_load($$ALTER TABLE runs ADD COLUMN IF NOT EXISTS item_index integer, ADD COLUMN IF NOT EXISTS item_bytes bigint NOT NULL DEFAULT 0$$);
 
 CREATE TABLE IF NOT EXISTS run_loops (
     tenant_id   text NOT NULL,
