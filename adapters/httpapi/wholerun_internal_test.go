@@ -119,9 +119,10 @@ func TestARunIsAsLargeAsItsLogsAndWhatFlowedIntoItsNodes(t *testing.T) {
 	t.Parallel()
 	a, _ := behind(t, &gated{})
 	who := tenant.Caller{Scope: tenant.All("tenant_a")}
-	held, more := stream.Reserve(a.memory.Pages, who.Tenant()), stream.Reserve(a.memory.Pages, who.Tenant())
+	more := stream.Reserve(a.memory.Pages, who.Tenant())
 	filler := json.RawMessage(bytes.Repeat([]byte("1"), smallRun))
 	for lines, want := range map[int]int{0: 0, 3: smallRun + 3*(16+1000)} {
+		held := stream.Reserve(a.memory.Pages, who.Tenant())
 		l := &logged{shown: inbound.ShownRun{Run: run.New("run_1", run.Start{Payload: filler}, time.Time{}), Logs: map[workflow.NodeID][]string{"a": nil}}}
 		for range lines {
 			l.shown.Logs["a"] = append(l.shown.Logs["a"], string(filler[:1000]))
@@ -135,8 +136,8 @@ func TestARunIsAsLargeAsItsLogsAndWhatFlowedIntoItsNodes(t *testing.T) {
 		if l.most != run.MaxOutput || more.Size() != run.MaxOutput/2 {
 			t.Errorf("of what flowed into nodes %d bytes may be shown, and %d are held", l.most, more.Size())
 		}
+		held.Release()
 	}
-	held.Release()
 	more.Release()
 	full := stream.Reserve(a.memory.Pages, who.Tenant())
 	full.TryReplace(32 << 20)
