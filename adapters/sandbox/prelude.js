@@ -16,7 +16,7 @@
   const define = (on, name, value) =>
     Object.defineProperty(on, name, { value, writable: true, configurable: true, enumerable: false });
 
-  /* What would tell of time, of other threads or of the collector. */
+  /* What would reveal the time, other threads or the collector. */
   for (const name of ["SharedArrayBuffer", "Atomics", "WeakRef", "FinalizationRegistry", "performance"]) {
     delete globalThis[name];
   }

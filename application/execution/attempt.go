@@ -52,7 +52,7 @@ func MessageOr(err error, otherwise string) string {
 	return otherwise
 }
 
-// CallOf is the call that an attempt makes, but for where a custom node runs.
+// CallOf is the call that an attempt makes, without where a custom node runs.
 func CallOf(e run.Execute) outbound.NodeCall {
 	return outbound.NodeCall{
 		Tenant: e.Tenant, SubTenant: string(e.SubTenant), RunID: string(e.Run), EntityID: e.Entity, NodeID: string(e.Node),

@@ -238,7 +238,7 @@ func (s *startRequest) start(ctx context.Context, st outbound.Stores, one outbou
 
 type startFunc = func(context.Context, ...*run.Run) ([]outbound.StartedRun, error)
 
-// startOne starts a run by itself, in its lane if it has one, and notes whom to tell of.
+// startOne starts a run by itself, in its lane if it has one, and notes whom to notify.
 func (s *startRequest) startOne(ctx context.Context, st outbound.Stores, trg *trigger.Trigger, r *run.Run, start startFunc) (execution.InLane, error) {
 	overflow := trigger.OverflowQueue
 	if r.Lane().Bounds() {

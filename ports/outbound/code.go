@@ -16,7 +16,7 @@ type CodeRunner interface {
 	// where no code can be run here, or means that ctx ended while it waited for its turn or
 	// ran, and wraps its cause. When ctx ends, so does the code, at once.
 	//
-	// The same call gives the same outcome, but for one that ends by time: code sees no
+	// The same call gives the same outcome, except one that ends by time: code sees no
 	// clock but CodeCall.Now and no chance but CodeCall.Seed.
 	Run(ctx context.Context, call CodeCall) (CodeOutcome, error)
 
