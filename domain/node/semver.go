@@ -20,22 +20,23 @@ type SemVer struct {
 	pre, build          string // dot-separated identifiers, empty when absent
 }
 
+var errSemVer = fmt.Errorf("%w: a version must read MAJOR.MINOR.PATCH, such as 1.4.0 or 2.0.0-beta.1", domain.Invalid)
+
 // ParseSemVer accepts MAJOR.MINOR.PATCH with an optional -pre-release and +build,
 // at most 255 characters. Any other text is an error of the kind Invalid.
 func ParseSemVer(text string) (SemVer, error) {
-	malformed := fmt.Errorf("%w: a version must read MAJOR.MINOR.PATCH, such as 1.4.0 or 2.0.0-beta.1", domain.Invalid)
 	if len(text) > maxSemVer {
-		return SemVer{}, malformed
+		return SemVer{}, errSemVer
 	}
 	rest, build, hasBuild := strings.Cut(text, "+")
 	core, pre, hasPre := strings.Cut(rest, "-")
 	numbers := strings.Split(core, ".")
 	if len(numbers) != 3 || hasBuild && !identifiers(build, false) || hasPre && !identifiers(pre, true) {
-		return SemVer{}, malformed
+		return SemVer{}, errSemVer
 	}
 	for _, n := range numbers {
 		if !isNumeric(n) || leadingZero(n) {
-			return SemVer{}, malformed
+			return SemVer{}, errSemVer
 		}
 	}
 	return SemVer{major: numbers[0], minor: numbers[1], patch: numbers[2], pre: pre, build: build}, nil

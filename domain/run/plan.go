@@ -53,18 +53,25 @@ func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Comp
 // NewBodyPlan is NewPlan for the runs of the items of a node; without one for those of the version.
 func NewBodyPlan(id workflow.VersionID, g workflow.Graph, of workflow.NodeID, types Types, compiler Compiler) *Plan {
 	whole := g.Whole()
-	g = g.Body(of)
+	return newPlan(id, g.Body(of), of, compiler, func(counted *weighing, n workflow.Node) (action, map[string]any) {
+		counted.weight += 2*int64(len(n.Config.String())) + weightOf([]byte(n.Config.String()))
+		return planner{types: types, compiler: counted, graph: whole, scope: nodeScope(of)}.action(n)
+	})
+}
+
+// newPlan makes a plan of nodes each of which read makes ready. It returns their configurations,
+// too, where these say what branches there are.
+func newPlan(id workflow.VersionID, g workflow.Graph, of workflow.NodeID, compiler Compiler, read func(*weighing, workflow.Node) (action, map[string]any)) *Plan {
 	nodes, edges := g.Nodes(), g.Edges()
 	p := &Plan{version: id, loop: of, graph: g, index: make(map[workflow.NodeID]int, len(nodes)), nodes: make([]plannedNode, len(nodes))}
 	configs := make([]map[string]any, len(nodes))
 	counted := &weighing{Compiler: compiler, weight: 4096 + int64(256*(len(nodes)+len(edges)))}
 	for i, n := range nodes {
-		counted.weight += 2*int64(len(n.Config.String())) + weightOf([]byte(n.Config.String()))
 		if _, repeats := p.index[n.ID]; !repeats {
 			p.index[n.ID] = i
 		}
 		var act action
-		act, configs[i] = planner{types: types, compiler: counted, graph: whole, scope: nodeScope(of)}.action(n)
+		act, configs[i] = read(counted, n)
 		p.nodes[i] = plannedNode{id: n.ID, action: act, retry: n.Retry}
 	}
 	p.edges = make([]plannedEdge, 0, len(edges))

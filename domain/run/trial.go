@@ -109,7 +109,23 @@ func NewOutline(id workflow.VersionID, g workflow.Graph, types Types) *Plan {
 		}
 		nodes[i].Parent = ""
 	}
-	return NewPlan(id, workflow.RestoreGraph(nodes, edges), types, uncompiled{})
+	return newPlan(id, workflow.RestoreGraph(nodes, edges), "", uncompiled{}, func(_ *weighing, n workflow.Node) (action, map[string]any) {
+		if node.Branches(node.Type(n.Type), nil) == nil {
+			return nil, nil
+		}
+		config := configOf(n)
+		if kind, known := (planner{types: types}).lookup(n); known {
+			config = kind.ReadConfig(config)
+		}
+		return nil, config
+	})
+}
+
+// configOf is what the author of a node wrote; nil where that is no JSON object.
+func configOf(n workflow.Node) map[string]any {
+	tree, _ := parse(json.RawMessage(n.Config.String()))
+	config, _ := tree.(map[string]any)
+	return config
 }
 
 // uncompiled compiles nothing.
@@ -243,10 +259,10 @@ func (t *Trial) each(s workflow.Source) (more map[string]any) {
 	if loop, nested := t.plan.index[n.Parent]; nested {
 		outer := *t
 		outer.place, outer.onEdge = loop, false
-		outer.first(outer.config()["items"], append(workflow.NodeScope(), workflow.BodyScope()...), more)
+		outer.first(configOf(t.nodes[loop])["items"], append(workflow.NodeScope(), workflow.BodyScope()...), more)
 	}
 	isEach := slices.ContainsFunc(slices.Concat(s.Roots, s.Each), func(r workflow.Root) bool { return r.Name == workflow.RootItem })
-	config := t.config()
+	config := configOf(n)
 	kind, _ := config["transformType"].(string)
 	if isEach && n.Type == string(node.Transform) && len(workflow.TransformScope(kind)) > len(workflow.NodeScope()) {
 		source := config["source"]
@@ -259,13 +275,6 @@ func (t *Trial) each(s workflow.Source) (more map[string]any) {
 		}
 	}
 	return more
-}
-
-// config is what the node's author wrote.
-func (t *Trial) config() map[string]any {
-	tree, _ := parse(json.RawMessage(t.nodes[t.place].Config.String())) // what is no JSON has no members
-	config, _ := tree.(map[string]any)
-	return config
 }
 
 // first adds the first element of the array that a text gives, where that is known.

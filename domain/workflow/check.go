@@ -76,7 +76,7 @@ func Check(g Graph, env Environment) Report {
 
 func newChecker(g Graph, env Environment) *checker {
 	c := &checker{
-		g: g, env: env, names: namesOf(env.Registry), payload: env.Payload,
+		g: g, env: env, payload: env.Payload,
 		triggerNodes: g.triggerNodes(), steps: make([]step, len(g.nodes)), guards: make(map[int]Checked, len(g.edges)), readNodes: map[NodeID]bool{},
 	}
 	c.starts, c.alwaysStarts = c.whereRunsBegin()
@@ -103,7 +103,13 @@ func (c *checker) check() {
 		c.steps[i] = c.prepare(about, n)
 	}
 	c.checkBodies()
-	c.visitAll(reached)
+	c.visitAll(nil, func(i int) {
+		about := nodeSubject(i, g.nodes[i])
+		c.checkNode(about, i)
+		if !reached[g.nodes[i].ID] {
+			c.found.add(about, UnreachableNode, "is never reached: no edge leads to it from %s", c.whereRunsStart())
+		}
+	})
 	for i, e := range g.edges {
 		c.checkEdge(edgeSubject(i, e), i)
 	}
@@ -112,20 +118,20 @@ func (c *checker) check() {
 	c.warned.inOrder(0, g)
 }
 
-// visitAll visits the nodes as runs come to them: a node after what leads to it, with its body
-// before what it gives. Nodes that lead back to themselves come last.
-func (c *checker) visitAll(reached map[NodeID]bool) {
+// visitAll looks at the nodes as runs come to them: a node after what leads to it, with its body
+// before what it gives. Nodes that lead back to themselves come last. Those that are not wanted
+// are passed over; nil wants all.
+func (c *checker) visitAll(wanted []bool, look func(i int)) {
 	visited := make([]bool, len(c.g.nodes))
 	order := c.order()
 	var visit func(i int)
 	visit = func(i int) {
-		if visited[i] {
+		if visited[i] || wanted != nil && !wanted[i] {
 			return
 		}
 		visited[i] = true
-		about := nodeSubject(i, c.g.nodes[i])
 		c.arrive(i)
-		c.checkNode(about, i)
+		look(i)
 		for _, inner := range order {
 			if parent, nested := c.g.parent(inner); nested && parent == i {
 				visit(inner)
@@ -133,9 +139,6 @@ func (c *checker) visitAll(reached map[NodeID]bool) {
 		}
 		c.give(i)
 		c.leave(i)
-		if !reached[c.g.nodes[i].ID] {
-			c.found.add(about, UnreachableNode, "is never reached: no edge leads to it from %s", c.whereRunsStart())
-		}
 	}
 	for _, i := range order {
 		if _, nested := c.g.parent(i); !nested {
@@ -169,13 +172,13 @@ func (c *checker) order() []int {
 type checker struct {
 	g            Graph
 	env          Environment
-	names        typeNames
+	names        *typeNames // of the registry; nil before they are needed
 	triggerNodes []triggerNode
 	found        findings
 	warned       findings
 	steps        []step          // by place of the node
 	guards       map[int]Checked // by place of the edge, its condition
-	leads        map[int][]bool  // by place of a node, which nodes edges lead to from it
+	leading      map[int][]bool  // by place of a node, which nodes lead to it
 	starts       map[NodeID]bool // where some runs begin
 	alwaysStarts map[NodeID]bool // where all runs begin
 	payload      typing.Type

@@ -26,18 +26,12 @@ const (
 	wantTime       = "a time in ISO 8601, such as 2026-01-31T09:00:00Z, or an expression that compiles"
 )
 
-// checkExpressions compiles the expressions and templates in a configuration, and finds what
-// the node gives where that follows from them.
+// checkExpressions compiles the expressions and templates in a configuration.
 func (c *checker) checkExpressions(about subject, i int) {
 	s := &c.steps[i]
 	at := c.inside(i)
-	if s.kind.RunsBody {
-		s.item = c.checkItems(about.member("items"), s.config["items"], at)
-	}
+	c.checkTelling(about, s, at)
 	switch s.kind.Type {
-	case node.Condition:
-		s.test = c.compile(about.member("condition"), s.config["condition"], at)
-		c.checkConstant(about.member("condition"), s.test)
 	case node.Switch:
 		subject := c.compile(about.member("expression"), s.config["expression"], at)
 		c.checkCaseTypes(about, s, subject.Type)
@@ -50,10 +44,22 @@ func (c *checker) checkExpressions(about subject, i int) {
 		if event, _ := s.config["event"].(string); strings.Contains(event, "{{") {
 			c.found.add(about.member("event"), domain.NotAllowed, "must be the name of an event itself: {{ expressions }} are not resolved here")
 		}
+	}
+	c.checkTemplates(about, s, at)
+}
+
+// checkTelling compiles the expressions that tell what the node gives, or what is certain behind it.
+func (c *checker) checkTelling(about subject, s *step, at site) {
+	if s.kind.RunsBody {
+		s.item = c.checkItems(about.member("items"), s.config["items"], at)
+	}
+	switch s.kind.Type {
+	case node.Condition:
+		s.test = c.compile(about.member("condition"), s.config["condition"], at)
+		c.checkConstant(about.member("condition"), s.test)
 	case node.Transform:
 		s.computes = c.checkTransform(about, s, at)
 	}
-	c.checkTemplates(about, s, at)
 }
 
 func (c *checker) checkTemplates(about subject, s *step, at site) {
@@ -76,13 +82,18 @@ func (c *checker) checkTemplates(about subject, s *step, at site) {
 // read checks one source where it stands, and reports what is wrong with it.
 func (c *checker) read(wanted string, about subject, s Source, at site) Checked {
 	s.Roots, s.Facts = at.roots, at.facts
-	c.asked.note(c, about, s, at)
+	if c.asked.note(c, about, s, at) {
+		return Checked{}
+	}
 	checked := c.env.Expressions.Check(s)
 	if checked.Problem != "" {
 		if checked.IsFunction {
 			wanted = wantFunction
 		}
 		c.found.addAt(about, checked.At, BadExpression, "must be %s: %s", wanted, checked.Problem)
+		return checked
+	}
+	if c.asked != nil {
 		return checked
 	}
 	c.noteUses(at.place, checked)
@@ -271,6 +282,9 @@ func (c *checker) guard(i int) Checked {
 		return checked
 	}
 	e := c.g.edges[i]
+	if e.Guard() == "" {
+		return Checked{}
+	}
 	about, at := edgeSubject(i, e).member("condition"), site{place: -1, roots: rootsOf(EdgeScope()), unseen: never}
 	if source, _, ok := c.g.ends(i); ok {
 		at = c.behind(source, e)

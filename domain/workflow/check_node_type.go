@@ -19,19 +19,19 @@ func (c *checker) lookup(about subject, n Node) (node.NodeType, bool) {
 	}
 	if !c.env.Registry.Knows(kind) {
 		c.found.add(about.member("type"), UnknownNodeType,
-			"must name a node type of the registry; there is no %s%s", quote(n.Type), c.names.suggestion(n.Type))
+			"must name a node type of the registry; there is no %s%s", quote(n.Type), c.typeNames().suggestion(n.Type))
 		return node.NodeType{}, false
 	}
 	about = about.member("version")
 	if n.Version == "" {
-		c.found.add(about, domain.Required, "must not be empty; the registry has %s in version %s", quote(n.Type), c.names.versions(n.Type))
+		c.found.add(about, domain.Required, "must not be empty; the registry has %s in version %s", quote(n.Type), c.typeNames().versions(n.Type))
 		return node.NodeType{}, false
 	}
 	version, err := node.ParseSemVer(n.Version)
 	found, ok := c.env.Registry.Lookup(kind, version)
 	if err != nil || !ok {
 		c.found.add(about, UnknownNodeVersion,
-			"must be a version of %s that the registry has: %s, not %s", quote(n.Type), c.names.versions(n.Type), quote(n.Version))
+			"must be a version of %s that the registry has: %s, not %s", quote(n.Type), c.typeNames().versions(n.Type), quote(n.Version))
 		return node.NodeType{}, false
 	}
 	return found, true
@@ -45,8 +45,15 @@ type typeNames struct {
 	guesses map[string]string   // suggestions made before
 }
 
-func namesOf(r node.Registry) typeNames {
-	names := typeNames{byType: map[string][]string{}, guesses: map[string]string{}}
+func (c *checker) typeNames() *typeNames {
+	if c.names == nil {
+		c.names = namesOf(c.env.Registry)
+	}
+	return c.names
+}
+
+func namesOf(r node.Registry) *typeNames {
+	names := &typeNames{byType: map[string][]string{}, guesses: map[string]string{}}
 	entries := r.Entries()
 	for _, t := range []node.Type{node.TriggerWebhook, node.TriggerSchedule} {
 		if kind, ok := node.BuiltIn(t); ok && r.Knows(t) {
@@ -65,7 +72,7 @@ func namesOf(r node.Registry) typeNames {
 }
 
 // versions lists the versions of a type, the last ones when there are many.
-func (t typeNames) versions(of string) string {
+func (t *typeNames) versions(of string) string {
 	const most = 10
 	versions := t.byType[of]
 	return domain.OneOf(versions[max(0, len(versions)-most):]...)
@@ -73,7 +80,7 @@ func (t typeNames) versions(of string) string {
 
 // suggestion asks whether a type that is spelled almost like this one was meant;
 // empty when there is none.
-func (t typeNames) suggestion(wrong string) string {
+func (t *typeNames) suggestion(wrong string) string {
 	guess, known := t.guesses[wrong]
 	if !known {
 		meant := bare(wrong)

@@ -63,7 +63,7 @@ func Complete(g Graph, env Environment, call CompletionCall) (Completion, error)
 	if err := r.Err(completionInvalid, completionInvalidMessage); err != nil {
 		return Completion{}, err
 	}
-	i, path, exists := call.place(g)
+	i, edge, path, exists := call.place(g)
 	if !exists {
 		field, what := "nodeId", "a node"
 		if call.Edge != "" {
@@ -74,11 +74,11 @@ func Complete(g Graph, env Environment, call CompletionCall) (Completion, error)
 	}
 	found := Completion{Node: call.Node, OnEdge: call.Edge != "", at: at, expressions: env.Expressions}
 	if found.OnEdge {
-		found.Node = g.edges[i].SourceNodeID
+		found.Node = g.nodes[i].ID
 	}
 	env.CompileCode = nil
 	for _, text := range []string{call.Text, "{{"} { // which tells whether expressions can stand there
-		if s, asked := readAt(call.written(g, i, text), env, path); asked {
+		if s := readAt(call.written(g, i, edge, text), env, path, i, edge, text == call.Text); s.found {
 			if found.plain = text != call.Text; found.plain {
 				found.Checked = Checked{Type: typing.Of(typing.String)}
 				return found, nil
@@ -93,28 +93,32 @@ func Complete(g Graph, env Environment, call CompletionCall) (Completion, error)
 	return Completion{}, r.Err(completionInvalid, completionInvalidMessage)
 }
 
-// place finds the node or edge, and the path of the text as findings have it.
-func (c CompletionCall) place(g Graph) (i int, path string, exists bool) {
+// place finds the node, or the edge and the node that it leaves, and the path of the text as
+// findings have it. The edge is negative for none.
+func (c CompletionCall) place(g Graph) (node, edge int, path string, exists bool) {
 	if c.Edge == "" {
-		i, exists = g.index[c.Node]
-		return i, domain.Member(domain.Index("nodes", i), c.Field), exists
+		node, exists = g.index[c.Node]
+		return node, -1, domain.Member(domain.Index("nodes", node), c.Field), exists
 	}
-	i = slices.IndexFunc(g.edges, func(e Edge) bool { return e.ID == c.Edge })
-	return i, domain.Member(domain.Index("edges", i), c.Field), i >= 0
+	edge = slices.IndexFunc(g.edges, func(e Edge) bool { return e.ID == c.Edge })
+	if edge >= 0 {
+		node, exists = g.index[g.edges[edge].SourceNodeID]
+	}
+	return node, edge, domain.Member(domain.Index("edges", edge), c.Field), exists
 }
 
 // written is the graph with a text where somebody is writing one. An empty one would count as
 // absent.
-func (c CompletionCall) written(g Graph, i int, text string) Graph {
+func (c CompletionCall) written(g Graph, i, edge int, text string) Graph {
 	if text == "" {
 		text = " "
 	}
-	if c.Edge != "" {
+	if edge >= 0 {
 		edges := slices.Clone(g.edges)
 		if text = strings.TrimSpace(text); text == "" {
 			text = RootResult
 		}
-		edges[i].Condition = &text
+		edges[edge].Condition = &text
 		return RestoreGraph(g.nodes, edges)
 	}
 	nodes := slices.Clone(g.nodes)
@@ -176,18 +180,55 @@ type askedSource struct {
 	titles map[string]string // of the nodes that can be seen there, by their ids
 }
 
-// readAt checks a graph for what is known where a text of it is read.
-func readAt(g Graph, env Environment, path string) (s *askedSource, asked bool) {
+// readAt looks for a text of a node, or of an edge that leaves it, and for what is known where it
+// is read: of the graph only what leads there is looked at, and nothing where types are not asked
+// for.
+func readAt(g Graph, env Environment, path string, place, edge int, typed bool) *askedSource {
 	c := newChecker(g, env)
 	c.asked = &askedSource{path: path}
-	c.check()
-	return c.asked, c.asked.found
+	wanted := make([]bool, len(g.nodes))
+	if typed {
+		wanted = c.tellingOf(place, edge >= 0)
+	}
+	wanted[place] = true
+	for i, w := range wanted {
+		if w {
+			c.steps[i] = c.prepare(nodeSubject(i, g.nodes[i]), g.nodes[i])
+		}
+	}
+	c.visitAll(wanted, func(i int) {
+		about := nodeSubject(i, g.nodes[i]).member("config")
+		switch {
+		case !c.steps[i].known || c.asked.found:
+		case i == place && edge < 0:
+			c.checkExpressions(about, i)
+		default:
+			c.checkTelling(about, &c.steps[i], c.inside(i))
+		}
+	})
+	if edge >= 0 {
+		c.guard(edge)
+	}
+	return c.asked
+}
+
+// tellingOf says of nodes whether what is known in a node, or behind it, may depend on them: they lead to it,
+// or are in a body that tells what such a node gives.
+func (c *checker) tellingOf(place int, behind bool) []bool {
+	leading, around := c.leadingTo(place), c.g.around(place)
+	telling := slices.Clone(leading)
+	for i := range telling {
+		telling[i] = telling[i] || slices.ContainsFunc(c.g.around(i), func(parent int) bool {
+			return leading[parent] && !slices.Contains(around, parent) || behind && parent == place
+		})
+	}
+	return telling
 }
 
 // note keeps a source if it is the one that is asked for, with the nodes that are seen there.
-func (a *askedSource) note(c *checker, about subject, s Source, at site) {
+func (a *askedSource) note(c *checker, about subject, s Source, at site) bool {
 	if a == nil || a.found || about.path != a.path {
-		return
+		return false
 	}
 	a.found, a.source, a.titles = true, s, map[string]string{}
 	var ids []string
@@ -206,6 +247,7 @@ func (a *askedSource) note(c *checker, about subject, s Source, at site) {
 			})
 		}
 	}
+	return true
 }
 
 // IsExpression says whether the text holds expressions, rather than being one that a template

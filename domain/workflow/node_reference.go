@@ -41,19 +41,22 @@ func (c *checker) checkNamed(about subject, named []Named, at site) {
 // from which edges lead to it, or to one in whose body it is.
 func (c *checker) unseenBy(place int) func(other int) bool {
 	return func(other int) bool {
-		if c.leads == nil {
-			c.leads = make(map[int][]bool)
-		}
-		reached, known := c.leads[other]
-		if !known {
-			reached = make([]bool, len(c.g.nodes))
-			for _, id := range c.g.Reachable(c.g.nodes[other].ID) {
-				reached[c.g.index[id]] = true
-			}
-			c.leads[other] = reached
-		}
-		return other == place || !reached[place] || slices.Contains(c.g.around(place), other)
+		return other == place || !c.leadingTo(place)[other] || slices.Contains(c.g.around(place), other)
 	}
+}
+
+// leadingTo says of nodes whether runs come from them to the one at the place, which is true of
+// those in whose bodies it is.
+func (c *checker) leadingTo(place int) []bool {
+	if c.leading == nil {
+		c.leading = make(map[int][]bool)
+	}
+	leading, known := c.leading[place]
+	if !known {
+		leading = c.g.leadingTo(place)
+		c.leading[place] = leading
+	}
+	return leading
 }
 
 // unseenByEdgesOf does the same for the edges that lead away from the node, which see what

@@ -102,6 +102,30 @@ func (g Graph) Reachable(from ...NodeID) []NodeID {
 	return ids
 }
 
+// leadingTo says of nodes whether the one at a place is among what is [Graph.Reachable] from
+// them by an edge or a body at least.
+func (g Graph) leadingTo(place int) []bool {
+	leading := make([]bool, len(g.nodes))
+	open := []int{place}
+	visit := func(i int) {
+		if !leading[i] {
+			leading[i] = true
+			open = append(open, i)
+		}
+	}
+	for len(open) > 0 {
+		last := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, e := range g.incoming[last] {
+			visit(g.index[g.edges[e].SourceNodeID])
+		}
+		if parent, nested := g.parent(last); nested && g.beginsBody(last) {
+			visit(parent)
+		}
+	}
+	return leading
+}
+
 // Equal says whether both graphs hold the same nodes and edges in the same order.
 func (g Graph) Equal(other Graph) bool {
 	return slices.EqualFunc(g.nodes, other.nodes, func(a, b Node) bool {
