@@ -5,10 +5,12 @@ import (
 	"strings"
 )
 
-// maxText is how many members and values a text shows, and maxNesting how deep.
+// Bounds of what a text shows.
 const (
-	maxText    = 5
+	maxText    = 5 // members and values
 	maxNesting = 2
+	maxPart    = 60  // bytes of a name or a value
+	maxWhole   = 600 // bytes
 )
 
 var kindNames = []struct {
@@ -17,7 +19,14 @@ var kindNames = []struct {
 }{{Boolean, "boolean"}, {Number, "number"}, {String, "string"}, {Array, "array"}, {Object, "object"}, {Null, "null"}, {Undefined, "undefined"}}
 
 // String writes the type as TypeScript does: string | undefined.
-func (t Type) String() string { return t.text(maxNesting) }
+func (t Type) String() string { return shortened(t.text(maxNesting), maxWhole) }
+
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
 
 func (t Type) text(depth int) string {
 	if t.IsAny() {
@@ -35,7 +44,7 @@ func (t Type) text(depth int) string {
 	for _, k := range kindNames {
 		switch {
 		case t.kinds&k.kind == 0, t.values != nil && k.kind&scalars != 0:
-		case k.kind == Array && len(t.items) > 0 && depth > 0:
+		case k.kind == Array && t.items != nil && depth > 0:
 			parts = append(parts, t.arrayText(depth))
 		case k.kind == Object && len(t.shapes) > 0 && depth > 0:
 			for _, f := range t.shapes {
@@ -59,7 +68,7 @@ func (t Type) arrayText(depth int) string {
 func literal(v any) string {
 	switch v := v.(type) {
 	case string:
-		return strconv.Quote(v)
+		return strconv.Quote(shortened(v, maxPart))
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	case bool:
@@ -80,7 +89,7 @@ func (f *Fields) text(depth int) string {
 		if present, some := member.Without(Undefined); some && !member.IsAny() && member.kinds&Undefined != 0 {
 			member, optional = present, "?"
 		}
-		parts = append(parts, name+optional+": "+member.text(depth-1))
+		parts = append(parts, shortened(name, maxPart)+optional+": "+member.text(depth-1))
 	}
 	if len(parts) == 0 {
 		return "{}"

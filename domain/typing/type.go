@@ -2,7 +2,9 @@
 // are gradual: of [Any], the zero value, nothing is known, and it agrees with everything.
 //
 // A type never grows with what it describes: what is declared is looked up when it is
-// asked for, and a choice of more than a few shapes is a choice of any shape.
+// asked for, a choice of more than a few shapes is a choice of any shape, and of arrays that
+// are nested deep nothing is known. Objects are shared, and nothing goes through all of what
+// is in them, so that what is made of one twice is no larger.
 package typing
 
 import (
@@ -36,15 +38,16 @@ const (
 // Bounds of what a type remembers.
 const (
 	maxValues = 100 // values that are listed
-	maxShapes = 8   // shapes of objects, and kinds of items, that are a choice
+	maxShapes = 8   // shapes of objects that are a choice
 	maxFields = 100 // members of an object that an expression makes
+	maxDepth  = 16  // arrays in arrays
 )
 
 // Type says which values there may be. The zero value is any.
 type Type struct {
 	kinds   Kind      // 0 for any
 	values  []any     // the only booleans, numbers (float64) and texts; nil for all of their kinds
-	items   []Type    // what is in its arrays, one of these; none for anything
+	items   *Type     // what is in its arrays; nil for anything
 	shapes  []*Fields // what its objects hold, one of these; none for anything
 	claimed bool      // its author says so, and nothing makes sure of it
 	about   string    // what it is for; empty when nothing was said
@@ -61,10 +64,14 @@ func Value(v any) Type { return Type{kinds: kindOfScalar(v), values: []any{v}} }
 
 // List is the type of arrays of what the items are.
 func List(items Type) Type {
-	if items.IsAny() {
+	depth := 1
+	for in := items.items; in != nil; in = in.items {
+		depth++
+	}
+	if items.IsAny() || depth > maxDepth {
 		return Of(Array)
 	}
-	return Type{kinds: Array, items: []Type{items}}
+	return Type{kinds: Array, items: &items}
 }
 
 func kindOfScalar(v any) Kind {
@@ -215,8 +222,8 @@ func (t Type) Or(other Type) Type {
 	return Type{
 		kinds:   t.kinds | other.kinds,
 		values:  bothValues(t, other),
-		items:   choice(t.kinds&Array != 0, t.items, other.kinds&Array != 0, other.items),
-		shapes:  distinct(choice(t.kinds&Object != 0, t.shapes, other.kinds&Object != 0, other.shapes)),
+		items:   bothItems(t, other),
+		shapes:  bothShapes(t, other),
 		claimed: t.claimed || other.claimed,
 	}
 }
@@ -251,23 +258,33 @@ func bothValues(t, other Type) []any {
 	return all
 }
 
-// choice joins what two types say of a kind; a type that has the kind and says nothing
-// of it makes the whole say nothing.
-func choice[S any](has bool, a []S, otherHas bool, b []S) []S {
+// bothItems is one type, so that a choice of a choice is no tree of them.
+func bothItems(t, other Type) *Type {
 	switch {
-	case !has:
-		return b
-	case !otherHas:
-		return a
-	case len(a) == 0 || len(b) == 0 || len(a)+len(b) > maxShapes:
+	case t.kinds&Array == 0:
+		return other.items
+	case other.kinds&Array == 0 || t.items == other.items:
+		return t.items
+	case t.items == nil || other.items == nil:
 		return nil
 	}
-	return slices.Concat(a, b)
+	if both := t.items.Or(*other.items); !both.IsAny() {
+		return &both
+	}
+	return nil
 }
 
-func distinct(shapes []*Fields) []*Fields {
-	var all []*Fields
-	for _, f := range shapes {
+func bothShapes(t, other Type) []*Fields {
+	switch {
+	case t.kinds&Object == 0:
+		return other.shapes
+	case other.kinds&Object == 0:
+		return t.shapes
+	case len(t.shapes) == 0 || len(other.shapes) == 0 || len(t.shapes)+len(other.shapes) > maxShapes:
+		return nil
+	}
+	all := slices.Clone(t.shapes)
+	for _, f := range other.shapes {
 		if !slices.Contains(all, f) {
 			all = append(all, f)
 		}
@@ -277,10 +294,10 @@ func distinct(shapes []*Fields) []*Fields {
 
 // Items is the type of what is in its arrays.
 func (t Type) Items() Type {
-	if len(t.items) == 0 {
+	if t.items == nil {
 		return Any
 	}
-	items := Union(t.items...)
+	items := *t.items
 	items.claimed = items.claimed || t.claimed
 	return items
 }
@@ -293,12 +310,9 @@ func (t Type) Stored() Type {
 	if t.kinds&Undefined != 0 {
 		t.kinds = t.kinds&^Undefined | Null
 	}
-	if len(t.items) > 0 {
-		items := make([]Type, len(t.items))
-		for i, item := range t.items {
-			items[i] = item.Stored()
-		}
-		t.items = items
+	if t.items != nil {
+		items := t.items.Stored()
+		t.items = &items
 	}
 	return t
 }

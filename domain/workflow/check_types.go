@@ -127,6 +127,9 @@ func (c *checker) carriedType(e Edge) (t typing.Type, path string) {
 	}
 }
 
+// maxMerged is how many members of what one edge brings are told apart where others bring more.
+const maxMerged = 100
+
 // merged is what a node gets from its edges: what one brings, or an object of what several
 // bring, as many of them as are taken.
 func (c *checker) merged(i int) (t typing.Type, path string) {
@@ -153,7 +156,12 @@ func (c *checker) merged(i int) (t typing.Type, path string) {
 		if carried.MayHoldMore() {
 			all.MayHoldMore()
 		}
-		for _, name := range carried.MemberNames() {
+		names := carried.MemberNames()
+		if len(names) > maxMerged {
+			all.Blur()
+			continue
+		}
+		for _, name := range names {
 			member, _ := carried.Member(name)
 			addOver(all, name, member.Or(typing.Of(typing.Undefined)))
 		}
