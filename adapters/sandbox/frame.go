@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +25,18 @@ func writeFrame(w io.Writer, body []byte) error {
 		return fmt.Errorf("sandbox: write a frame: %w", err)
 	}
 	return nil
+}
+
+// encode writes the value as JSON. What is special in HTML only stays as it is, so that JSON within
+// it grows no longer.
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // readFrame reads a frame of at most so many bytes. The error is io.EOF where there is no

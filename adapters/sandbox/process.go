@@ -80,7 +80,7 @@ const killGrace = 250 * time.Millisecond
 
 // do has a request carried out. After an error the process has ended.
 func (p *process) do(ctx context.Context, asked request) (answer reply, err error) {
-	body, err := json.Marshal(asked)
+	body, err := encode(asked)
 	if err != nil {
 		return answer, err
 	}

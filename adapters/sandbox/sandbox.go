@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,7 +56,7 @@ const (
 
 // Run runs code once.
 func (s *Sandbox) Run(ctx context.Context, call outbound.CodeCall) (o outbound.CodeOutcome, err error) {
-	values, err := json.Marshal(call.Values)
+	values, err := encode(call.Values)
 	if err != nil {
 		return o, fmt.Errorf("sandbox: write the values: %w", err)
 	}

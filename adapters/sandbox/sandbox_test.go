@@ -272,6 +272,22 @@ func TestValuesThatCodeHasNoMemoryFor(t *testing.T) {
 	}
 }
 
+// What HTML escapes counts as what it is, in what code is given as in what it gives.
+func TestHTMLIsNoLongerThanItIs(t *testing.T) {
+	t.Parallel()
+	s := open(t, "serve", 1)
+	html := strings.Repeat("<&>\u2028", 160_000) // of 6 bytes
+	ask := call("return input + '</p>'", map[string]any{"input": html})
+	ask.Memory = 12 << 20
+	if o, err := s.Run(t.Context(), ask); err != nil || string(o.Output) != `"`+html+`</p>"` {
+		t.Errorf("as an output: %v, %.200s", err, shown(o))
+	}
+	ask.Source, ask.Memory = "console.log('<b>'); throw '</b>'", 32<<20
+	if o, err := s.Run(t.Context(), ask); err != nil || shown(o) != "code_failed: </b> | <b>" {
+		t.Errorf("in a failure: %v, %.200s", err, shown(o))
+	}
+}
+
 func TestRoomIsTakenForALargeOutput(t *testing.T) {
 	t.Parallel()
 	s := open(t, "serve", 1)

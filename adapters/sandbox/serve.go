@@ -65,7 +65,7 @@ func bounded(answer reply) reply {
 }
 
 func writeJSON(w io.Writer, value any) error {
-	body, err := json.Marshal(value)
+	body, err := encode(value)
 	if err != nil {
 		return fmt.Errorf("sandbox: write a frame: %w", err)
 	}
@@ -75,7 +75,7 @@ func writeJSON(w io.Writer, value any) error {
 // What passes between the gateway and its process, in bytes.
 const (
 	maxRequest = 20 << 20
-	maxReply   = 2*run.MaxOutput + 8*run.MaxLogBytes // JSON within JSON may grow, when it is written again
+	maxReply   = run.MaxOutput + 8*(maxMessage+run.MaxLogBytes) // text grows when it is written as JSON
 	maxMessage = 8 << 10
 
 	leastMemory = 1 << 20
