@@ -52,17 +52,20 @@ func withURL(member string, config map[string]any) map[string]any {
 }
 
 // addRootsWithin adds the roots of every string within a tree.
-func (u *uses) addRootsWithin(value any) {
+func (u *uses) addRootsWithin(value any) { eachText(value, u.addRoots) }
+
+// eachText visits every string within a tree.
+func eachText(value any, visit func(text string)) {
 	switch v := value.(type) {
 	case string:
-		u.addRoots(v)
+		visit(v)
 	case []any:
 		for _, e := range v {
-			u.addRootsWithin(e)
+			eachText(e, visit)
 		}
 	case map[string]any:
 		for _, member := range v {
-			u.addRootsWithin(member)
+			eachText(member, visit)
 		}
 	}
 }

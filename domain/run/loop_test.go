@@ -190,6 +190,8 @@ func TestTheOuterNodesThatABodyLooksAtAreFound(t *testing.T) {
 	for source, want := range map[string]string{
 		"1": "", "nodes.a + nodes['b']": `{"a":1,"b":2}`, `nodes["a"]`: `{"a":1}`, "nodes[item]": `{"a":1,"b":2}`, "Object.keys(nodes)": `{"a":1,"b":2}`,
 		"mynodes + nodesX": "", "nodes?.a": `{"a":1,"b":2}`, "nodes.other": "", "nodes.a.nodes.b": `{"a":1,"b":2}`,
+		"1 +\nnodes.a": `{"a":1}`, "1 +\tnodes.b": `{"b":2}`, "\r\nnodes['a']": `{"a":1}`, "'é' + nodes.a": `{"a":1}`, "'\\n'+nodes.b": `{"b":2}`,
+		`nodes["\u0061"]`: `{"a":1,"b":2}`, `n\u006fdes.a`: `{"a":1,"b":2}`,
 	} {
 		all := append(nodes(expr("a", "1"), expr("b", "2"), each("")), inBody("each", nodes(`in transform {"expression": `+text(source)+`}`))...)
 		w := begin(t, plan(t, all, edges("a -> each", "b -> each")), start(`{"list": [1]}`))

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -18,7 +19,8 @@ func outerUses(g workflow.Graph, of workflow.NodeID) (u uses) {
 		for _, n := range nodes {
 			if inside[n.Parent] && !inside[n.ID] {
 				inside[n.ID], more = true, true
-				texts = append(texts, n.Config.String())
+				config, _ := parse(json.RawMessage(n.Config.String())) // what is no JSON has no texts
+				eachText(config, func(text string) { texts = append(texts, text) })
 			}
 		}
 	}
@@ -62,8 +64,8 @@ func namedIn(text string) (ids []workflow.NodeID, all bool) {
 	return ids, false
 }
 
-// nameAfter is the name in .name, ["name"] or ['name'] at the beginning of a text, the quotes as
-// they are or within a JSON string; empty for anything else.
+// nameAfter is the name in .name, ["name"] or ['name'] at the beginning of a text; empty for
+// anything else.
 func nameAfter(text string) string {
 	if rest, dotted := strings.CutPrefix(text, "."); dotted {
 		end := 0
@@ -75,7 +77,7 @@ func nameAfter(text string) string {
 		}
 		return rest[:end]
 	}
-	for _, quote := range []string{`\"`, `"`, `'`} {
+	for _, quote := range []string{`"`, `'`} {
 		if rest, opened := strings.CutPrefix(text, "["+quote); opened {
 			name, _, closed := strings.Cut(rest, quote+"]")
 			if closed && !strings.ContainsAny(name, `\"'`) {
