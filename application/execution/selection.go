@@ -68,7 +68,7 @@ func (s *Selections) selected(ctx context.Context, payload json.RawMessage, now 
 		}
 		if i > 0 && selector.Used() > run.MaxSelectSteps {
 			return nil, domain.Fail(domain.Conflict, "too_many_triggers",
-				"Too many triggers listen for this event: their filters compute more than %d steps together. Name a subTenantId, or use events of their own.", run.MaxSelectSteps)
+				"Too many triggers listen for this event: their filters and payload schemas take more than %d steps together. Name a subTenantId, or use events of their own.", run.MaxSelectSteps)
 		}
 		made[i] = selector.Select(trg)
 	}

@@ -26,6 +26,7 @@ type eventDelivery struct {
 	resumed      []run.ResumedRun
 	firstResumed *run.Awaiting   // the first of those that were resumed
 	refused      []run.Skip      // of those that it was offered to, in their order
+	problems     run.Problems    // that they found in it
 	outcomes     map[run.ID]bool // whether it was resumed
 	offered      int             // runs that it was offered to
 	size         int             // of those
@@ -239,7 +240,7 @@ func (o *eventDelivery) noteAnswer(a run.Awaiting, r *run.Run, refused *domain.E
 		if _, only := o.call.OnlyRun(); only {
 			return refused
 		}
-		o.refuse(run.Skip{Run: a.ID, Reason: run.SkipWrongEvent, Problems: refused.Violations})
+		o.refuse(run.Skip{Run: a.ID, Reason: run.SkipWrongEvent, Problems: o.problems.Keep(refused.Violations)})
 	default:
 		o.refuse(run.Skip{Run: a.ID, Reason: refused.Code})
 	}

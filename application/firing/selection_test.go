@@ -3,6 +3,7 @@ package firing_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/sluicehq/sluice/application/fixture"
@@ -134,4 +135,37 @@ func TestFiltersThatTakeLongTogetherFireNothing(t *testing.T) {
 	if got := len(d.RunsOf(d.Owner)); got != 0 {
 		t.Errorf("%d runs were started", got)
 	}
+}
+
+func TestAnEventThatFitsNoTriggerTellsFewProblems(t *testing.T) {
+	d := newEnv(t, fixture.OpenSQLite(t))
+	ver := d.NewVersion([]string{`a transform {"expression": "1"}`}, nil)
+	const triggers = 5
+	for range triggers {
+		d.NewTrigger(ver, `{"webhookConfig":{"event":"paid"},"payloadSchema":{"l":{"type":"array","items":{"type":"number"}}}}`)
+	}
+	call := run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(`{"l":["a"` + strings.Repeat(`,"a"`, 1000) + `]}`)}}
+	fired, err := d.Firing.ByEvent(t.Context(), d.Caller, domain.IdempotencyKey{}, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems := 0
+	for _, f := range fired {
+		problems += len(f.Problems)
+		d.Same(run.CodePayloadInvalid, f.Skipped)
+	}
+	if len(fired) != triggers || problems != run.MaxProblems {
+		t.Errorf("%d problems of %d triggers", problems, len(fired))
+	}
+}
+
+func TestPayloadsThatManySchemasGoThroughFireNothing(t *testing.T) {
+	d := newEnv(t, fixture.OpenSQLite(t))
+	ver := d.NewVersion([]string{`a transform {"expression": "1"}`}, nil)
+	for range 40 {
+		d.NewTrigger(ver, `{"webhookConfig":{"event":"paid"},"payloadSchema":{"l":{"type":"array","items":{"type":"array"}}}}`)
+	}
+	call := run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(`{"l":[[]` + strings.Repeat(`,[]`, 100_000) + `]}`)}}
+	_, err := d.Firing.ByEvent(t.Context(), d.Caller, domain.IdempotencyKey{}, call)
+	d.WantCode(err, domain.Conflict, "too_many_triggers")
 }

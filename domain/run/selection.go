@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -41,6 +42,7 @@ type Selector struct {
 	compiler Compiler
 	now      time.Time
 	used     Meter
+	problems Problems
 }
 
 // NewSelector reads a payload, which is JSON.
@@ -58,6 +60,7 @@ func (s *Selector) Used() int64 { return s.used.Steps }
 // fit the schema; what a schedule gives is not the author's.
 func (s *Selector) Select(trg *trigger.Trigger) Selection {
 	if schema, ok := trg.Config().PayloadSchema(); ok && trg.Type() == trigger.Webhook {
+		s.used.Add(int64((s.size+len(trg.Config().Document().String()))/readForStep), 0)
 		if refused := s.fit(schema); refused != nil {
 			return Selection{Refused: refused}
 		}
@@ -93,6 +96,28 @@ func (s *Selector) Select(trg *trigger.Trigger) Selection {
 	return Selection{Lane: lane}
 }
 
+// Bounds of the problems that the answer to one event tells, of all triggers and runs together.
+const (
+	MaxProblems     = domain.MaxViolations
+	maxProblemBytes = 128 << 10 // fields and messages; the first problem may be longer
+)
+
+// Problems counts the problems of one event. The zero value has none.
+type Problems struct{ count, size int }
+
+// Keep returns those that are told, the first ones; the memory of the others is free.
+func (p *Problems) Keep(found []domain.Violation) []domain.Violation {
+	n := 0
+	for ; n < len(found) && p.count < MaxProblems && (p.size < maxProblemBytes || p.count == 0); n++ {
+		p.count++
+		p.size += len(found[n].Field) + len(found[n].Message)
+	}
+	if n == 0 {
+		return nil
+	}
+	return slices.Clone(found[:n])
+}
+
 func refused(code, format string, err error) Selection {
 	return Selection{Refused: domain.Fail(domain.Invalid, code, format, err)}
 }
@@ -107,7 +132,7 @@ func (s *Selector) fit(schema node.Schema) *domain.Error {
 		schema.Check(&r, field, object)
 	}
 	if found := r.Violations(); len(found) > 0 {
-		return &domain.Error{Kind: domain.Invalid, Code: CodePayloadInvalid, Message: "The payload does not fit what the trigger takes.", Violations: found}
+		return &domain.Error{Kind: domain.Invalid, Code: CodePayloadInvalid, Message: "The payload does not fit what the trigger takes.", Violations: s.problems.Keep(found)}
 	}
 	return nil
 }

@@ -1,9 +1,12 @@
 package run_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sluicehq/sluice/adapters/expression"
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/trigger"
 )
@@ -69,6 +72,40 @@ func TestSelectingCountsSteps(t *testing.T) {
 	}
 	if few, many, twice := used(`[1]`, 1), used(`[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]`, 1), used(`[1]`, 2); few == 0 || many < few+60 || twice < few*3/2 {
 		t.Errorf("%d, %d and %d steps", few, many, twice)
+	}
+}
+
+func TestSchemasOfPayloadsCountSteps(t *testing.T) {
+	used := func(schema, payload string) int64 {
+		s, err := run.NewSelector([]byte(payload), expression.Compiler{}, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := s.Used()
+		s.Select(trigger.Restore(trigger.State{Type: trigger.Webhook, Config: trigger.RestoreConfig(`{"payloadSchema":{` + schema + `}}`)}))
+		return s.Used() - before
+	}
+	const list = `"l":{"type":"array","items":{"type":"array"}}`
+	few, many := used(list, `{"l":[[],[]]}`), used(list, `{"l":[`+strings.Repeat("[],", 10_000)+`[]]}`)
+	long := used(list+strings.Repeat(` `, 1000), `{"l":[[],[]]}`)
+	if few == 0 || many < few+10_000 || long < few+100 {
+		t.Errorf("%d, %d and %d steps", few, many, long)
+	}
+}
+
+func TestAnAnswerTellsFewProblems(t *testing.T) {
+	var all run.Problems
+	one := func(n, size int) []domain.Violation {
+		return slices.Repeat([]domain.Violation{{Field: strings.Repeat("f", size)}}, n)
+	}
+	for i, want := range []int{200, 200, 100, 0} {
+		if got := len(all.Keep(one(200, 10))); got != want {
+			t.Errorf("%d of those of trigger %d are told, not %d", got, i, want)
+		}
+	}
+	var large run.Problems
+	if first, others := len(large.Keep(one(200, 1<<20))), len(large.Keep(one(1, 1))); first != 1 || others != 0 {
+		t.Errorf("of large ones %d and %d are told", first, others)
 	}
 }
 

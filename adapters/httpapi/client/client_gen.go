@@ -2300,7 +2300,7 @@ type Simulation struct {
 
 // SkippedRun A run that the event did not resume, or a trigger that it did not fire.
 type SkippedRun struct {
-	// Details With `wrong_event`: what is wrong with the event as the answer that the run waits for. Absent where it waits for another event. With `payload_invalid`: what does not fit.
+	// Details With `wrong_event`: what is wrong with the event as the answer that the run waits for. Absent where it waits for another event. With `payload_invalid`: what does not fit. An answer tells at most 500 problems of runs, and as many of triggers, the first ones.
 	Details *[]Violation `json:"details,omitempty"`
 
 	// Reason `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it does not wait; `filtered_out`: the options leave it out, or it is named in them and is no run about this entity, whether it is one about another or none at all. New ones may be added.
@@ -2315,7 +2315,7 @@ type SkippedRun struct {
 
 // SkippedTrigger A trigger that started no run although it can fire.
 type SkippedTrigger struct {
-	// Details With `payload_invalid`: what does not fit.
+	// Details With `payload_invalid`: what does not fit. An answer tells at most 500 problems, those of the first triggers.
 	Details *[]Violation `json:"details,omitempty"`
 
 	// Reason `filtered`: its `config.filter` is not true of the payload; `payload_invalid`: the payload does not fit its `config.payloadSchema`; `filter_failed`: its filter cannot be computed with this payload; `concurrency`: as many runs of the payload's key are live as its `config.concurrency` permits; `concurrency_key_failed`: the key cannot be computed with this payload. New ones may be added.

@@ -10,10 +10,11 @@ import (
 // filters has triggers look at payloads that are small as text and large as values, for as long as
 // they may, and take all of them as keys of runs that wait for each other.
 func filters() Attack {
-	const name, calls = "filtered", 12
+	const name, refused, calls = "filtered", "refused", 12
 	payload := member("l", list("[]", 200_000))
+	wrong := member("l", list(`""`, 1000))
 	return Attack{
-		Name: "filters", About: "hundreds of triggers with filters and concurrency keys that go through 200,000 empty arrays, events and calls for them",
+		Name: "filters", About: "hundreds of triggers with filters and concurrency keys that go through 200,000 empty arrays, events and calls for them, and events that fit none",
 		round: func(ctx context.Context, t *Tenant) error {
 			made, err := t.workflow(ctx, name, func() design {
 				return design{nodes: []map[string]any{harness.Transform("t", "payload.l.length")}, triggers: t.size.Triggers, event: name, config: map[string]any{
@@ -25,11 +26,22 @@ func filters() Attack {
 			if err != nil {
 				return err
 			}
+			_, err = t.workflow(ctx, refused, func() design {
+				return design{nodes: []map[string]any{harness.Transform("t", "payload.l.length")}, triggers: t.size.Triggers, event: refused, config: map[string]any{
+					"payloadSchema": map[string]any{"l": map[string]any{"type": "array", "items": map[string]any{"type": "array"}}},
+				}}
+			})
+			if err != nil {
+				return err
+			}
 			t.begin()
 			parallel(calls, func(i int) {
-				if i < 2 {
+				switch {
+				case i < 2:
 					t.send(ctx, http.MethodPost, []string{"/triggers/webhook/by-event", "/triggers/ingest"}[i], byEvent(name, payload))
-				} else {
+				case i < 6:
+					t.send(ctx, http.MethodPost, "/triggers/webhook/by-event", byEvent(refused, [][]byte{wrong, payload}[i%2]))
+				default:
 					t.call(ctx, made, payload)
 				}
 			})
