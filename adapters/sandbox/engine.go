@@ -68,24 +68,55 @@ const (
 	codeCrashed     = "code_crashed"
 )
 
-// execution is one request in a VM of its own.
+// execution is one request in a VM of its own, which is made before there is one: it takes longer
+// than most code does.
 type execution struct {
 	vm       *quickjs.VM
+	setUp    quickjs.Value // the prelude
+	logger   quickjs.Value // writes a line for the log
 	asked    request
 	deadline time.Time
 	log      []string
 }
 
-// execute carries out a request.
-func execute(asked request) (answer reply) {
+// newExecution makes a VM ready for a request.
+func newExecution() (*execution, error) {
+	compiled, err := compiledPrelude()
+	if err != nil {
+		return nil, err
+	}
 	vm, err := quickjs.NewVM()
 	if err != nil {
-		return reply{Code: codeCrashed, Message: "The engine could not be started."}
+		return nil, err
 	}
-	defer func() { _ = vm.Close() }() // there is nobody to tell
-	vm.SetMemoryLimit(uintptr(asked.Memory))
 	vm.SetCanBlock(false)
-	e := &execution{vm: vm, asked: asked, deadline: time.Now().Add(asked.Timeout)}
+	e := &execution{vm: vm}
+	const name = "log"
+	err = vm.RegisterHostFunc(name, e.write)
+	if err == nil {
+		e.setUp, err = vm.EvalBytecodeValue(compiled)
+	}
+	if err == nil {
+		e.logger, err = vm.EvalValue("{ const taken = "+name+"; delete globalThis."+name+"; taken }", quickjs.EvalGlobal)
+	}
+	if err != nil {
+		_ = vm.Close() // there is nobody to tell
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *execution) close() {
+	e.logger.Free()
+	e.setUp.Free()
+	_ = e.vm.Close() // there is nobody to tell
+}
+
+// execute carries out the request.
+func (e *execution) execute(asked request) (answer reply) {
+	e.asked, e.deadline = asked, time.Now().Add(asked.Timeout)
+	e.vm.SetMemoryLimit(uintptr(asked.Memory))
+	var err error
 	if asked.Compile {
 		err = e.compile()
 	} else {
@@ -156,32 +187,12 @@ func (t *tooLarge) Error() string {
 	return fmt.Sprintf("The output must be at most %d bytes of JSON, not %d.", run.MaxOutput, t.length)
 }
 
-// prepare sets up the VM, and returns what calls code.
-func (e *execution) prepare() (none quickjs.Value, err error) {
-	const logName = "log"
-	if err = e.vm.RegisterHostFunc(logName, e.write); err != nil {
-		return none, err
-	}
-	compiled, err := compiledPrelude()
-	if err != nil {
-		return none, err
-	}
-	e.bound()
-	setUp, err := e.vm.EvalBytecodeValue(compiled)
-	if err != nil {
-		return none, err
-	}
-	defer setUp.Free()
-	e.bound()
-	log, err := e.vm.EvalValue("{ const taken = "+logName+"; delete globalThis."+logName+"; taken }", quickjs.EvalGlobal)
-	if err != nil {
-		return none, err
-	}
-	defer log.Free()
+// prepare returns what calls code.
+func (e *execution) prepare() (quickjs.Value, error) {
 	seed := sha256.Sum256([]byte(e.asked.Seed))
 	number := func(i int) int { return int(int32(binary.LittleEndian.Uint32(seed[4*i:]))) }
 	e.bound()
-	return setUp.CallValue(quickjs.UndefinedValue, float64(e.asked.Now), number(0), number(1), number(2), number(3), log, run.MaxLogLines, run.MaxLogBytes)
+	return e.setUp.CallValue(quickjs.UndefinedValue, float64(e.asked.Now), number(0), number(1), number(2), number(3), e.logger, run.MaxLogLines, run.MaxLogBytes)
 }
 
 // write takes a line for the log.

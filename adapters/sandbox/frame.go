@@ -13,15 +13,21 @@ import (
 // byte first.
 const frameHeader = 4
 
+// smallFrame is how much of a frame is written with its length: each write wakes the other side.
+const smallFrame = 4 << 10
+
 var errFrameTooLarge = errors.New("sandbox: a frame is too large")
 
 func writeFrame(w io.Writer, body []byte) error {
-	var header [frameHeader]byte
-	binary.BigEndian.PutUint32(header[:], uint32(len(body)))
-	if _, err := w.Write(header[:]); err != nil {
+	first := body[:min(len(body), smallFrame)]
+	frame := binary.BigEndian.AppendUint32(make([]byte, 0, frameHeader+len(first)), uint32(len(body)))
+	if _, err := w.Write(append(frame, first...)); err != nil {
 		return fmt.Errorf("sandbox: write a frame: %w", err)
 	}
-	if _, err := w.Write(body); err != nil {
+	if len(first) == len(body) {
+		return nil
+	}
+	if _, err := w.Write(body[len(first):]); err != nil {
 		return fmt.Errorf("sandbox: write a frame: %w", err)
 	}
 	return nil

@@ -28,7 +28,11 @@ func Serve() int {
 	// A descriptor that does not block is read by a system call that waits; the poller would
 	// need others.
 	in, out := os.Stdin, os.Stdout
-	_ = execute(request{Source: "return 1", Values: json.RawMessage("{}"), Timeout: time.Second, Memory: leastMemory}) // initializes what is initialized late
+	first, err := newExecution()
+	if err == nil {
+		_ = first.execute(request{Source: "return 1", Values: json.RawMessage("{}"), Timeout: time.Second, Memory: leastMemory}) // initializes what is initialized late
+		first.close()
+	}
 	var hello greeting
 	if err := confine(); err != nil {
 		hello.Refused = err.Error()
@@ -36,23 +40,32 @@ func Serve() int {
 	if err := writeJSON(out, hello); err != nil || hello.Refused != "" {
 		return 1
 	}
-	for {
-		body, err := readFrame(in, maxRequest)
-		if errors.Is(err, io.EOF) {
-			return 0
-		}
-		var asked request
-		if err == nil {
-			err = json.Unmarshal(body, &asked)
-		}
-		if err == nil {
-			err = writeJSON(out, bounded(execute(asked)))
-		}
-		if err != nil {
-			_, _ = fmt.Fprintln(os.Stderr, err) // nowhere to report a failure to
-			return 1
-		}
+	for err == nil {
+		err = serveNext(in, out)
 	}
+	if errors.Is(err, io.EOF) {
+		return 0
+	}
+	_, _ = fmt.Fprintln(os.Stderr, err) // nowhere to report a failure to
+	return 1
+}
+
+// serveNext answers one request. Its VM is made while none waits, and given up after the answer.
+func serveNext(in io.Reader, out io.Writer) error {
+	e, err := newExecution()
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	body, err := readFrame(in, maxRequest)
+	if err != nil {
+		return err
+	}
+	var asked request
+	if err = json.Unmarshal(body, &asked); err != nil {
+		return err
+	}
+	return writeJSON(out, bounded(e.execute(asked)))
 }
 
 // bounded cuts what the gateway would not read.
