@@ -37,6 +37,8 @@ type job struct {
 	plan           *run.Plan
 	size           int64 // of what is stored of it; s.mu holds
 	needsCatchUp   bool  // attempts may be outstanding that are not being made
+	held           held
+	recordsAll     bool // nothing is held any more
 	secret         run.Secret
 	claimedAt      time.Time // by the clock of the database
 	claimedLocally time.Time // the same, by that of the process
@@ -159,11 +161,7 @@ func (j *job) begin() jobOutcome {
 	if end := j.lookAtFamily(); end != jobContinue {
 		return end
 	}
-	if j.run.Status() == run.StatusPending {
-		return j.apply(run.Started{})
-	}
-	j.needsCatchUp = true // attempts may be outstanding that nobody makes
-	if end := j.apply(run.TimeReached{}); end != jobContinue || j.keeps() {
+	if end := j.resume(); end != jobContinue || j.keeps() {
 		return end
 	}
 	if j.settled != j.looked {
@@ -197,7 +195,7 @@ func (j *job) next() jobOutcome {
 		leaving = j.session.stopping.Done()
 	}
 	var wake <-chan time.Time
-	if at := j.run.WakeAt(); at != nil {
+	if at := j.wakeAt(); at != nil {
 		timer := time.NewTimer(max(at.Sub(j.now()), time.Millisecond))
 		defer timer.Stop()
 		wake = timer.C
@@ -216,6 +214,9 @@ func (j *job) next() jobOutcome {
 	case <-wake:
 		return j.apply(run.TimeReached{})
 	case <-j.advanced:
+		if end := j.recordHeld(); end != jobContinue {
+			return end
+		}
 		if end := j.lookAtFamily(); end != jobContinue {
 			return end
 		}
@@ -271,29 +272,37 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 		case err != nil:
 			return j.fail(err)
 		}
-		if !step.Changed() {
+		if !step.Changed() && !j.isOverdue() {
 			return j.catchUp()
 		}
 		if end := j.admitItems(step); end != jobContinue {
 			return end
 		}
+		if j.hold(step, from) {
+			return j.takeUp(step)
+		}
+		step, from = j.withHeld(step, from)
 		keep := j.keeps()
 		switch err = j.session.records.record(j.isBacklog(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease, Keep: keep, Woken: j.looked}); {
 		case err == nil && !keep, isCode(err, "run_not_found"):
 			return jobDone
 		case err == nil:
-			j.settled = j.looked
+			j.settled, j.held = j.looked, held{}
 			j.updateSize()
 			j.shrink()
-			j.interruptStale()
-			j.enqueue(step.Execute)
-			return j.catchUp()
+			return j.takeUp(step)
 		case !isCode(err, "stale_run"):
 			j.session.report(fmt.Errorf("run %s: %w", j.lease.Run, err))
 			if !outbound.Sleep(j.ctx, pause) {
 				return j.stopped()
 			}
 			pause = min(2*pause, maxRecordPause)
+		}
+		if !j.held.isEmpty() {
+			if end := j.again(); end != jobContinue {
+				return end
+			}
+			continue
 		}
 		if !isStoreError(err) {
 			tries++
@@ -307,25 +316,6 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 		// Nobody knows whether what failed took effect all the same.
 		if end := j.reload(); end != jobContinue {
 			return end
-		}
-	}
-}
-
-// reload reads the run again because somebody else may have recorded a step.
-func (j *job) reload() jobOutcome {
-	for pause := minRecordPause; ; pause = min(2*pause, maxRecordPause) {
-		r, good, err := j.session.reread(j)
-		switch {
-		case err == nil && !good, isCode(err, "run_not_found"):
-			return jobDone
-		case err == nil:
-			j.run, j.needsCatchUp = r, true
-			j.interruptStale()
-			return jobContinue
-		}
-		j.session.report(fmt.Errorf("run %s: %w", j.lease.Run, err))
-		if !outbound.Sleep(j.ctx, pause) {
-			return j.stopped()
 		}
 	}
 }

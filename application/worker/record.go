@@ -159,6 +159,25 @@ func isStoreError(err error) bool {
 	return domain.KindOf(err) == domain.Unavailable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
+// reload reads the run again because somebody else may have recorded a step.
+func (j *job) reload() jobOutcome {
+	for pause := minRecordPause; ; pause = min(2*pause, maxRecordPause) {
+		r, good, err := j.session.reread(j)
+		switch {
+		case err == nil && !good, isCode(err, "run_not_found"):
+			return jobDone
+		case err == nil:
+			j.run, j.held, j.needsCatchUp = r, held{}, true
+			j.interruptStale()
+			return jobContinue
+		}
+		j.session.report(fmt.Errorf("run %s: %w", j.lease.Run, err))
+		if !outbound.Sleep(j.ctx, pause) {
+			return j.stopped()
+		}
+	}
+}
+
 // unrecordable ends a run whose step was refused time and again, since whoever had it
 // next would repeat its calls and be refused in the same way. Where that end cannot be
 // recorded either, nothing is wrong with the step but with the store: the run is left

@@ -22,6 +22,7 @@ type Options struct {
 	Memory      int64               // how large the runs that are worked on may be, in bytes as they are stored, for more to be claimed; 256 MiB
 	Lease       time.Duration       // after which the runs of a process that died are worked on by others; 6 s
 	Drain       time.Duration       // how long attempts may go on after the worker began to stop; 10 s
+	Hold        time.Duration       // how long a step may go unrecorded while what it asks for is computed; 20 ms: most code is over by then
 	Plans       int                 // how many versions are kept ready to run; as many as execution.NewPlans keeps
 	Storage     tenant.StorageQuota // of runs that others start; 0 for any number of bytes
 	Processors  int                 // how many there are; as many goroutines as Go runs at the same time
@@ -44,6 +45,9 @@ func (o Options) orDefaults() Options {
 	}
 	if o.Drain == 0 {
 		o.Drain = 10 * time.Second
+	}
+	if o.Hold == 0 {
+		o.Hold = 20 * time.Millisecond
 	}
 	if o.Name == "" {
 		o.Name = "worker"

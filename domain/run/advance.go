@@ -10,7 +10,7 @@ import (
 
 // Advance takes an event, goes as far as the run can without anything outside, and
 // says what is to be done. When the step has changed the run, store it with its
-// history before any attempt in the step is made. The error, of the kind Internal,
+// history before any attempt in the step is made, unless it [Step.MayWait]. The error, of the kind Internal,
 // is a defect: the plan is that of another version. Nothing has changed then.
 func (r *Run) Advance(p *Plan, e Event) (Step, error) {
 	if err := r.check(p); err != nil {
@@ -26,7 +26,27 @@ func (r *Run) Advance(p *Plan, e Event) (Step, error) {
 	m.take(e.Fact)
 	m.drain()
 	m.conclude()
+	m.step.Known = m.known(e.Fact)
 	return m.step, nil
+}
+
+// known says whether a fact is nothing but the time, or what a node computes.
+func (m *machine) known(f Fact) bool {
+	of := workflow.NodeID("")
+	switch f := f.(type) {
+	case Started, TimeReached:
+		return true
+	case AttemptCompleted:
+		of = f.Node
+	case AttemptFailed:
+		of = f.Node
+	}
+	i, exists := m.plan.index[of]
+	if !exists {
+		return false
+	}
+	e, isEffect := m.plan.nodes[i].action.(*effectAction)
+	return isEffect && e.kind.Computes
 }
 
 func (r *Run) check(p *Plan) error {

@@ -14,7 +14,7 @@ import (
 
 // drawScenario draws a graph of up to nine nodes.
 func drawScenario(t *rapid.T) *scenario {
-	kinds := []string{"call", "call", "approve", "boom", "compute", "compute", "condition", "switch", "input", "wait", "event", "return", "pass", "sub"}
+	kinds := []string{"call", "call", "code", "code", "approve", "boom", "compute", "compute", "condition", "switch", "input", "wait", "event", "return", "pass", "sub"}
 	s := &scenario{payload: map[string]any{}}
 	n := rapid.IntRange(1, 9).Draw(t, "nodes")
 	for g := range 3 {
@@ -82,6 +82,8 @@ func (s *scenario) plan(t tester) *run.Plan {
 		switch kind {
 		case "call", "approve":
 			lines[i] = name(i) + " " + kind
+		case "code":
+			lines[i] = codeNode(name(i), "return input")
 		case "boom":
 			lines[i] = expr(name(i), "input.none.none")
 		case "compute":

@@ -13,7 +13,7 @@ import (
 // scenario is a drawn graph with what each node will do when a run comes to it.
 // Nodes lead to nodes with a greater number only.
 type scenario struct {
-	kinds      []string // call, approve, boom, compute, condition, switch, input, wait, event, return, pass, sub
+	kinds      []string // call, code, approve, boom, compute, condition, switch, input, wait, event, return, pass, sub
 	links      []link
 	cases      [][2]string    // of switches: the values of their cases in JSON
 	payload    map[string]any // c<i>: how condition i decides, s<i>: what switch i looks at, g<n>: guards

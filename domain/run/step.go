@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -26,16 +27,25 @@ type Step struct {
 	Finished bool              // the run ended with this step
 	Was      Status            // of the run before
 	Turned   bool              // what the run's parent looks at has changed: the run has ended, is paused, or goes on
+	Known    bool              // no fact came from outside: whoever has the run as it was before can find them again
 	Used     Meter             // what computing it took
 }
 
 // Changed says whether the run differs from before, so that it has to be stored.
 func (s Step) Changed() bool { return len(s.History) > 0 }
 
+// MayWait says that the step may be stored later than its attempts are made, with what comes of
+// them: they only compute, and where that is lost a step that is made anew asks for them again.
+func (s Step) MayWait() bool {
+	inside := s.Known && !s.Finished && len(s.Start)+len(s.Loops)+len(s.Left) == 0
+	return inside && len(s.Execute) > 0 && !slices.ContainsFunc(s.Execute, func(e Execute) bool { return !e.Computes })
+}
+
 // Then is this step and one that followed it as one step.
 func (s Step) Then(next Step) Step {
 	s.History, s.Happened = append(s.History, next.History...), append(s.Happened, next.Happened...)
 	s.WakeAt, s.Finished, s.Turned = next.WakeAt, next.Finished, s.Turned || next.Turned
+	s.Known = s.Known && next.Known
 	s.Start, s.Loops, s.Left = append(s.Start, next.Start...), append(s.Loops, next.Loops...), append(s.Left, next.Left...)
 	s.Used.Add(next.Used.Steps, next.Used.Memory)
 	if s.Execute = append(s.Execute, next.Execute...); next.Finished {

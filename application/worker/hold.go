@@ -1,0 +1,89 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+)
+
+// held is what a run has done and nobody has recorded yet. Who takes the run over does it again.
+type held struct {
+	step  run.Step // all of it as one; the attempts are being made
+	from  int64    // how far the run is as it is stored
+	until time.Time
+}
+
+func (h *held) isEmpty() bool { return !h.step.Changed() }
+
+// hold keeps a step until what it asks for has been computed, where that is for a short time and the
+// process cannot end for it: a run that might be the reason has to be found at the attempt.
+func (j *job) hold(step run.Step, from int64) bool {
+	if !step.MayWait() || j.recordsAll || j.isolated || j.isOverdue() || j.session.stopping.Err() != nil {
+		return false
+	}
+	j.updateSize()
+	if !j.needsNoIsolation() {
+		return false
+	}
+	if j.held.isEmpty() {
+		j.held.until = j.now().Add(j.session.worker.opts.Hold)
+	}
+	j.held.step, j.held.from = j.withHeld(step, from)
+	j.held.step.Execute = nil
+	return true
+}
+
+// withHeld is a step with what is held before it, and how far the run was before that.
+func (j *job) withHeld(step run.Step, from int64) (whole run.Step, since int64) {
+	if j.held.isEmpty() {
+		return step, from
+	}
+	return j.held.step.Then(step), j.held.from
+}
+
+// isOverdue says whether what is held has been held for long enough.
+func (j *job) isOverdue() bool { return !j.held.isEmpty() && !j.now().Before(j.held.until) }
+
+// wakeAt is when something is due by itself.
+func (j *job) wakeAt() *time.Time {
+	at := j.run.WakeAt()
+	if j.held.isEmpty() || at != nil && at.Before(j.held.until) {
+		return at
+	}
+	return domain.CopyOf(&j.held.until)
+}
+
+// recordHeld records what is held.
+func (j *job) recordHeld() jobOutcome {
+	if j.held.isEmpty() {
+		return jobContinue
+	}
+	j.held.until = j.now()
+	return j.apply(run.TimeReached{})
+}
+
+// takeUp begins what a step asks for.
+func (j *job) takeUp(step run.Step) jobOutcome {
+	j.interruptStale()
+	j.enqueue(step.Execute)
+	return j.catchUp()
+}
+
+// again makes what was held once more, from the run as it is stored, and records each step of it.
+func (j *job) again() jobOutcome {
+	j.recordsAll = true
+	if end := j.reload(); end != jobContinue {
+		return end
+	}
+	return j.resume()
+}
+
+// resume goes on with a run as it was read.
+func (j *job) resume() jobOutcome {
+	if j.run.Status() == run.StatusPending {
+		return j.apply(run.Started{})
+	}
+	j.needsCatchUp = true // attempts may be outstanding that nobody makes
+	return j.apply(run.TimeReached{})
+}
