@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"slices"
 
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -16,7 +15,7 @@ func moveLoops(ctx context.Context, st outbound.Stores, random outbound.Random, 
 	for _, one := range all {
 		r := one.Written.Run
 		for _, start := range one.Made.Loops {
-			if err := st.Runs.Loops.Begin(ctx, r, start, newIDs(random, len(start.Items))); err != nil {
+			if err := st.Runs.Loops.Begin(ctx, r, start, run.ID(random.ID(run.IDPrefix))); err != nil {
 				return nil, err
 			}
 			key := outbound.LoopKey{Tenant: r.Tenant(), Run: r.ID(), Node: start.Node}
@@ -53,16 +52,6 @@ func moveLoops(ctx context.Context, st outbound.Stores, random outbound.Random, 
 		}
 	}
 	return roused, nil
-}
-
-// newIDs are in ascending order, so that lists show items in theirs.
-func newIDs(random outbound.Random, n int) []run.ID {
-	ids := make([]run.ID, n)
-	for i := range ids {
-		ids[i] = run.ID(random.ID(run.IDPrefix))
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 func startItems(ctx context.Context, st outbound.Stores, model *run.Run, turn outbound.LoopTurn) (roused []run.ID, err error) {

@@ -8,6 +8,21 @@ type ID string
 // IDPrefix is what an [ID] begins with, without the underscore.
 const IDPrefix = "run"
 
+// itemDigits is how many characters at the end of the identifier of an item's run say which item it is.
+const itemDigits = 3
+
+// Item is the run of the item at an index below [MaxItems], where id is that of any item
+// of the same loop. Such identifiers sort like their items.
+func (id ID) Item(index int) ID {
+	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
+	text := []byte(id)
+	for i := range itemDigits {
+		text[len(text)-1-i] = digits[index%len(digits)]
+		index /= len(digits)
+	}
+	return ID(text)
+}
+
 // Cause says what started a run.
 type Cause string
 

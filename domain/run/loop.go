@@ -23,9 +23,8 @@ type LoopStart struct {
 	FailFast    bool              // none begins once one has failed
 }
 
-// itemRow is about what keeping an item takes besides its JSON, in bytes: the name of its run, and
-// its place.
-const itemRow = 200
+// itemRow is about what keeping an item takes besides its JSON, in bytes: its part of a row of several.
+const itemRow = 8
 
 // Size is about how many bytes are kept of it.
 func (l LoopStart) Size() int {

@@ -12,10 +12,10 @@ import (
 // are. Items go with the run of their node. What writes is done in the unit that records the steps
 // it is about, after those; see [RunRepository].
 type RunLoops interface {
-	// Begin keeps the items of a node of a run, and of each which run will be its, or lets the node
-	// go on after its run was retried: then it looks at all items again. No item has begun after
-	// it; Move says which ones do.
-	Begin(ctx context.Context, of *run.Run, start run.LoopStart, items []run.ID) error
+	// Begin keeps the items of a node of a run, or lets the node go on after its run was retried:
+	// then it looks at all items again. The runs of the items will have the identifiers that
+	// [run.ID.Item] makes of a fresh one. No item has begun after it; Move says which ones do.
+	Begin(ctx context.Context, of *run.Run, start run.LoopStart, fresh run.ID) error
 
 	// Leave says that nobody waits for nodes of a run any more. No item of theirs begins from then
 	// on, and those that have not ended are woken.

@@ -30,12 +30,21 @@ func (f fixture) loop(parent *run.Run, n, concurrency int, failFast bool) *loopF
 	start := run.LoopStart{Node: "each", Concurrency: concurrency, FailFast: failFast, Outer: json.RawMessage(`{"o":1}`)}
 	for i := range n {
 		start.Items = append(start.Items, json.RawMessage(fmt.Sprint(10+i)))
-		l.ids = append(l.ids, run.ID(newID("run")))
+	}
+	f.begin(l, start)
+	return l
+}
+
+// begin begins the loop.
+func (f fixture) begin(l *loopFixture, start run.LoopStart) {
+	f.Helper()
+	fresh := run.ID(newID("run") + "000")
+	for i := range start.Items {
+		l.ids = append(l.ids, fresh.Item(i))
 	}
 	f.write(func(ctx context.Context, st outbound.Stores) error {
-		return st.Runs.Loops.Begin(ctx, parent, start, l.ids)
+		return st.Runs.Loops.Begin(ctx, l.parent, start, fresh)
 	})
-	return l
 }
 
 // moves counts moves of the loop, starts whose turn it is, and says who that is: those that are
@@ -234,7 +243,7 @@ func RunLoops(t *testing.T, open OpenStore) {
 			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Runs.Loops.Leave(ctx, l.parent, "each") })
 			l.ends(1, run.StatusCancelled)
 			f.write(func(ctx context.Context, st outbound.Stores) error {
-				return st.Runs.Loops.Begin(ctx, l.parent, run.LoopStart{Node: "each", Again: true}, nil)
+				return st.Runs.Loops.Begin(ctx, l.parent, run.LoopStart{Node: "each", Again: true}, "")
 			})
 			l.wants("item 3 is under way all the same", "1! 2!", l.moves(none))
 			r := l.get(2)
@@ -295,21 +304,53 @@ func RunLoops(t *testing.T, open OpenStore) {
 				f.Errorf("%d bytes are kept of nothing", kept)
 			}
 		},
+		"each item is kept as it is": func(f fixture) {
+			texts := []string{`null`, `1.0`, `1e400`, `-0`, `123456789012345678901234567890`, `"\u0000\ud800é"`, `{"b":1,"a":[{"a":2}],"b":3}`, `[]`, strings.Repeat("[", 500) + strings.Repeat("]", 500)}
+			for len(texts) < 40 {
+				texts = append(texts, fmt.Sprintf(`{"i":%d}`, len(texts)))
+			}
+			l := &loopFixture{fixture: f, parent: f.idle(f.tenant().ID()), runs: map[run.ID]*run.Run{}}
+			l.key = outbound.LoopKey{Tenant: l.parent.Tenant(), Run: l.parent.ID(), Node: "each"}
+			start := run.LoopStart{Node: "each", Concurrency: len(texts)}
+			for _, text := range texts {
+				start.Items = append(start.Items, json.RawMessage(text))
+			}
+			f.begin(l, start)
+			l.moves(none)
+			for i, text := range texts {
+				want := l.parent.Item("each", l.ids[i], i, noon).WithGiven(json.RawMessage(text), nil).State()
+				f.same(want, l.get(i).State())
+			}
+		},
+		"those that failed are found among many that completed": func(f fixture) {
+			const count = 100
+			l := f.loop(f.idle(f.tenant().ID()), count, count, false)
+			l.moves(none)
+			for i := range count {
+				status := run.StatusCompleted
+				if i == 40 || i == 97 {
+					status = run.StatusFailed
+				}
+				l.ends(i, status)
+			}
+			l.wants("ends", "40 failed broken, 97 failed broken", l.ended(outbound.EndedItems{Failed: true}))
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.Runs.Loops.Begin(ctx, l.parent, run.LoopStart{Node: "each", Again: true}, "")
+			})
+			l.wants("again", "40! 97!", l.moves(none))
+		},
 		"many items, and large ones, are kept": func(f fixture) {
 			parent := f.idle(f.tenant().ID())
 			start := run.LoopStart{Node: "each", Concurrency: 1}
-			var ids []run.ID
 			for i := range 2500 {
 				text := fmt.Sprint(i)
 				if i%1000 == 0 {
 					text = `"` + strings.Repeat("x", 700<<10) + `"`
 				}
-				start.Items, ids = append(start.Items, json.RawMessage(text)), append(ids, run.ID(newID("run")))
+				start.Items = append(start.Items, json.RawMessage(text))
 			}
-			f.write(func(ctx context.Context, st outbound.Stores) error {
-				return st.Runs.Loops.Begin(ctx, parent, start, ids)
-			})
-			l := &loopFixture{fixture: f, parent: parent, key: outbound.LoopKey{Tenant: parent.Tenant(), Run: parent.ID(), Node: "each"}, ids: ids, runs: map[run.ID]*run.Run{}}
+			l := &loopFixture{fixture: f, parent: parent, key: outbound.LoopKey{Tenant: parent.Tenant(), Run: parent.ID(), Node: "each"}, runs: map[run.ID]*run.Run{}}
+			f.begin(l, start)
 			l.wants("the first", "0", l.moves(none))
 			if got := l.get(0); got.Size() < 700<<10 {
 				f.Errorf("it takes %d bytes", got.Size())

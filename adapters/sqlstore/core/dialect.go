@@ -37,5 +37,6 @@ type Dialect struct {
 // Column is a column of [Dialect.Rows].
 type Column struct {
 	Name string
-	Time bool // an instant, written as [TimeFormat] says; else text
+	Time bool // an instant, written as [TimeFormat] says
+	JSON bool // any value; without either it is a text
 }

@@ -51,8 +51,11 @@ var dialect = sqlstore.Dialect{
 			defined := make([]string, len(columns))
 			for i, c := range columns {
 				kind := " text"
-				if c.Time {
+				switch {
+				case c.Time:
 					kind = " timestamptz"
+				case c.JSON:
+					kind = " json"
 				}
 				defined[i] = c.Name + kind
 			}

@@ -83,7 +83,7 @@ func (s repository) holdFamilies(ctx context.Context, steps []outbound.RunStep) 
 
 // wake has a worker look at live runs, at once.
 func (d dialect) wake() string {
-	return `UPDATE live_runs AS u SET woken = u.woken + 1, due_at = CASE WHEN u.due_at <= ` + d.Clock + ` THEN u.due_at ELSE ` + d.Clock + ` END FROM `
+	return `UPDATE live_runs AS u SET woken = u.woken + 1, due_at = CASE WHEN u.due_at <= ` + d.Clock + ` THEN u.due_at ELSE ` + d.Clock + ` END WHERE (u.tenant_id, u.id) IN `
 }
 
 // wakeFamilies wakes the parents of runs that have ended, are paused or go on, and the children
@@ -115,7 +115,7 @@ func (s repository) wakeAll(ctx context.Context, what, which string, of []core.K
 	if err != nil {
 		return s.Fail(err)
 	}
-	n, err := s.Exec(ctx, what, s.store.dialect.wake()+fmt.Sprintf(which, table)+` WHERE u.tenant_id = r.tenant_id AND u.id = r.id`, parameter)
+	n, err := s.Exec(ctx, what, s.store.dialect.wake()+`(SELECT r.tenant_id, r.id FROM `+fmt.Sprintf(which, table)+`)`, parameter)
 	s.store.liveRunsChanged(int(n))
 	return err
 }

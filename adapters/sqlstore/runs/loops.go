@@ -15,8 +15,8 @@ import (
 )
 
 // loops keeps a small row for each node that runs its body, which every recorded batch with ends of
-// its items writes, and a row for each item, which is written once. Who writes the row of a node
-// has locked what workers see of its run, so that two units never wait for each other.
+// its items writes, and rows of several items each, which are written once. Who writes the row of a
+// node has locked what workers see of its run, so that two units never wait for each other.
 type loops struct{ repository }
 
 var _ outbound.RunLoops = loops{}
@@ -24,20 +24,19 @@ var _ outbound.RunLoops = loops{}
 // outerIndex is the place of what the items of a node look at besides.
 const outerIndex = -1
 
-// Items are added by so many in one statement, or with so many bytes.
-const (
-	maxItems     = 2000
-	maxItemBytes = 1 << 20
-)
+// itemsPerRow is how many items a row holds: one each would make a loop of 10,000 a large unit, and
+// with more each item would be sought in much text.
+const itemsPerRow = 32
 
-type itemRow struct {
-	Index int    `json:"idx"`
-	Run   string `json:"item_run_id"`
-	Item  string `json:"item"`
+// itemsRow is a row of run_items, and one of [core.Dialect.Rows]. It holds the texts of the items:
+// PostgreSQL finds no place in an array that has an escaped NUL somewhere.
+type itemsRow struct {
+	Index int      `json:"idx"`
+	Items []string `json:"items"`
 }
 
 // Begin has the payload of the run shared by its items.
-func (s loops) Begin(ctx context.Context, of *run.Run, start run.LoopStart, items []run.ID) error {
+func (s loops) Begin(ctx context.Context, of *run.Run, start run.LoopStart, fresh run.ID) error {
 	if !s.InTransaction() || !s.Writes() {
 		return s.Fail(errUnit)
 	}
@@ -56,28 +55,13 @@ func (s loops) Begin(ctx context.Context, of *run.Run, start run.LoopStart, item
 	if err = s.ReadRows(ctx, "count items", &counted, s.store.keepItems, owner, id, start.Size()); err != nil {
 		return s.Fail(err)
 	}
-	_, err = s.Exec(ctx, "begin a loop", `INSERT INTO run_loops (tenant_id, run_id, node_id, items, next_item, live, paused, concurrency, fail_fast, failed, is_left, payload_id)
-		SELECT tenant_id, id, CAST($3 AS text), CAST($4 AS integer), 0, 0, 0, CAST($5 AS integer), CAST($6 AS boolean), false, false, payload_id FROM runs WHERE tenant_id = $1 AND id = $2`,
-		owner, id, node, len(start.Items), start.Concurrency, start.FailFast)
+	_, err = s.Exec(ctx, "begin a loop", `INSERT INTO run_loops (tenant_id, run_id, node_id, items, item_run_id, next_item, live, paused, concurrency, fail_fast, failed, is_left, payload_id)
+		SELECT tenant_id, id, CAST($3 AS text), CAST($4 AS integer), CAST($7 AS text), 0, 0, 0, CAST($5 AS integer), CAST($6 AS boolean), false, false, payload_id FROM runs WHERE tenant_id = $1 AND id = $2`,
+		owner, id, node, len(start.Items), start.Concurrency, start.FailFast, string(fresh))
 	if err != nil {
 		return err
 	}
-	var rows []itemRow
-	if len(start.Outer) > 0 {
-		rows = append(rows, itemRow{Index: outerIndex, Item: asText(start.Outer)})
-	}
-	size := 0
-	for i, item := range start.Items {
-		if len(rows) == maxItems || size > maxItemBytes {
-			if err := s.addItems(ctx, owner, id, node, rows); err != nil {
-				return err
-			}
-			rows, size = rows[:0], 0
-		}
-		rows = append(rows, itemRow{i, string(items[i]), asText(item)})
-		size += len(item)
-	}
-	return s.addItems(ctx, owner, id, node, rows)
+	return s.addItems(ctx, owner, id, node, start)
 }
 
 // keepItems counts the bytes of items as those of their run, and has it refer to its payload.
@@ -90,14 +74,29 @@ func (d dialect) keepItems() string {
 	return `WITH grown AS (` + update + `tenant_id, CAST($3 AS bigint) AS bytes), ` + d.countBytes("bytes", "grown") + ` SELECT bytes FROM grown`
 }
 
-func (s loops) addItems(ctx context.Context, owner, of, node string, rows []itemRow) error {
+func (s loops) addItems(ctx context.Context, owner, of, node string, start run.LoopStart) error {
+	var rows []itemsRow
+	if len(start.Outer) > 0 {
+		rows = append(rows, itemsRow{outerIndex, []string{asText(start.Outer)}})
+	}
+	for items := range slices.Chunk(start.Items, itemsPerRow) {
+		at := 0
+		if n := len(rows); n > 0 && rows[n-1].Index != outerIndex {
+			at = rows[n-1].Index + itemsPerRow
+		}
+		texts := make([]string, len(items))
+		for i, item := range items {
+			texts[i] = asText(item)
+		}
+		rows = append(rows, itemsRow{at, texts})
+	}
 	text, err := json.Marshal(rows)
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode items: %w", err))
 	}
-	table := s.store.dialect.Rows(1, core.Column{Name: "idx"}, core.Column{Name: "item_run_id"}, core.Column{Name: "item"})
-	_, err = s.Exec(ctx, "keep items", `INSERT INTO run_items (tenant_id, run_id, node_id, idx, item_run_id, item)
-		SELECT CAST($2 AS text), CAST($3 AS text), CAST($4 AS text), CAST(r.idx AS integer), r.item_run_id, r.item FROM `+table, string(text), owner, of, node)
+	table := s.store.dialect.Rows(1, core.Column{Name: "idx"}, core.Column{Name: "items", JSON: true})
+	_, err = s.Exec(ctx, "keep items", `INSERT INTO run_items (tenant_id, run_id, node_id, idx, items)
+		SELECT CAST($2 AS text), CAST($3 AS text), CAST($4 AS text), CAST(r.idx AS integer), r.items FROM `+table, string(text), owner, of, node)
 	return err
 }
 
@@ -128,6 +127,7 @@ type loopRow struct {
 	Run         string `db:"run_id" json:"run_id"`
 	Node        string `db:"node_id" json:"node_id"`
 	Count       int    `db:"items" json:"-"`
+	ItemRun     string `db:"item_run_id" json:"-"`
 	Next        int    `db:"next_item" json:"next_item"`
 	Live        int    `db:"live" json:"live"`
 	Paused      int    `db:"paused" json:"paused"`
@@ -138,7 +138,7 @@ type loopRow struct {
 	Payload     string `db:"payload_id" json:"-"`
 }
 
-const loopColumns = `l.tenant_id, l.run_id, l.node_id, l.items, l.next_item, l.live, l.paused, l.concurrency, l.fail_fast, l.failed, l.is_left, l.payload_id`
+const loopColumns = `l.tenant_id, l.run_id, l.node_id, l.items, l.item_run_id, l.next_item, l.live, l.paused, l.concurrency, l.fail_fast, l.failed, l.is_left, l.payload_id`
 
 func (row loopRow) key() outbound.LoopKey {
 	return outbound.LoopKey{Tenant: tenant.ID(row.Tenant), Run: run.ID(row.Run), Node: workflow.NodeID(row.Node)}
@@ -225,28 +225,57 @@ func (s loops) turn(ctx context.Context, row *loopRow, moves []outbound.LoopMove
 	return turn, nil
 }
 
-// ofItem is a value of the run of an item i, by its key: null where it has not begun.
-func ofItem(value string) string {
-	return `(SELECT ` + value + ` FROM runs c WHERE c.tenant_id = i.tenant_id AND c.id = i.item_run_id)`
+// itemKey names the run of an item; a row of [core.Dialect.Rows].
+type itemKey struct {
+	Index  int    `json:"idx"`
+	Stored int    `json:"stored"` // the place of the row that has the item
+	Run    run.ID `json:"id"`
 }
 
-// next finds the first items that have not begun, or have ended otherwise than completed.
-func (s loops) next(ctx context.Context, of *loopRow, most int) ([]outbound.ItemTurn, error) {
-	var found []struct {
-		Index  int     `db:"idx"`
-		Run    string  `db:"item_run_id"`
-		Size   int     `db:"size"`
-		Status *string `db:"status"`
+// items is the table expression over the items from one on, up to a number of them, and the parameter that holds them.
+func (s loops) items(of *loopRow, from, most int) (table, parameter string, err error) {
+	keys := make([]itemKey, 0, most)
+	for i := from; i < min(from+most, of.Count); i++ {
+		keys = append(keys, itemKey{Index: i, Stored: i / itemsPerRow * itemsPerRow, Run: run.ID(of.ItemRun).Item(i)})
 	}
-	err := s.ReadRows(ctx, "find the next items", &found, `SELECT i.idx, i.item_run_id, octet_length(i.item) + coalesce((SELECT octet_length(o.item) FROM run_items o
-			WHERE o.tenant_id = i.tenant_id AND o.run_id = i.run_id AND o.node_id = i.node_id AND o.idx = -1), 0) AS size, `+ofItem("c.status")+` AS status
-		FROM run_items i WHERE i.tenant_id = $1 AND i.run_id = $2 AND i.node_id = $3 AND i.idx >= $4 AND coalesce(`+ofItem("c.status")+`, 'failed') IN ('failed', 'cancelled')
-		ORDER BY i.idx LIMIT $5`, of.Tenant, of.Run, of.Node, of.Next, most)
-	items := make([]outbound.ItemTurn, len(found))
-	for i, row := range found {
-		items[i] = outbound.ItemTurn{Run: run.ID(row.Run), Index: row.Index, Size: row.Size, Again: row.Status != nil}
+	text, err := json.Marshal(keys)
+	if err != nil {
+		return "", "", s.Fail(fmt.Errorf("encode items: %w", err))
 	}
-	return items, err
+	return s.store.dialect.Rows(1, core.Column{Name: "idx"}, core.Column{Name: "stored"}, core.Column{Name: "id"}), string(text), nil
+}
+
+// maxLook is how many items are looked at in one statement.
+const maxLook = 512
+
+// next finds the first items that have not begun, or have ended otherwise than completed. Most often
+// the first that it looks at are those.
+func (s loops) next(ctx context.Context, of *loopRow, most int) (items []outbound.ItemTurn, err error) {
+	look := most
+	for from := of.Next; from < of.Count && len(items) < most; from, look = from+look, min(2*look, maxLook) {
+		table, parameter, err := s.items(of, from, look)
+		if err != nil {
+			return nil, err
+		}
+		var found []struct {
+			Index  int     `db:"idx"`
+			Run    string  `db:"id"`
+			Size   int     `db:"size"`
+			Status *string `db:"status"`
+		}
+		err = s.ReadRows(ctx, "find the next items", &found, `SELECT CAST(r.idx AS integer) AS idx, r.id, octet_length(i.items ->> (CAST(r.idx AS integer) - i.idx)) + coalesce(
+				(SELECT octet_length(o.items ->> 0) FROM run_items o WHERE o.tenant_id = i.tenant_id AND o.run_id = i.run_id AND o.node_id = i.node_id AND o.idx = -1), 0) AS size, u.status
+			FROM `+table+` JOIN run_items i ON i.tenant_id = $2 AND i.run_id = $3 AND i.node_id = $4 AND i.idx = CAST(r.stored AS integer)
+			LEFT JOIN runs u ON u.tenant_id = i.tenant_id AND u.id = r.id
+			WHERE coalesce(u.status, 'failed') IN ('failed', 'cancelled') ORDER BY 1 LIMIT $5`, parameter, of.Tenant, of.Run, of.Node, most-len(items))
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range found {
+			items = append(items, outbound.ItemTurn{Run: run.ID(row.Run), Index: row.Index, Size: row.Size, Again: row.Status != nil})
+		}
+	}
+	return items, nil
 }
 
 // afterMove has those pending that go on, and wakes runs.
@@ -318,25 +347,9 @@ func (s loops) Ended(ctx context.Context, q outbound.EndedItems) ([]run.Outcome,
 	if q.Failed {
 		statuses = `'failed', 'cancelled'`
 	}
-	var found []struct {
-		Index int    `db:"idx"`
-		Run   string `db:"item_run_id"`
-		Size  int64  `db:"size"`
-	}
-	err := s.ReadRows(ctx, "find items that have ended", &found, `SELECT i.idx, i.item_run_id, octet_length(i.item) + `+ofItem("octet_length(c.progress) + c.outputs")+` AS size
-		FROM run_items i WHERE i.tenant_id = $1 AND i.run_id = $2 AND i.node_id = $3 AND i.idx >= $4 AND `+ofItem("c.status")+` IN (`+statuses+`) ORDER BY i.idx LIMIT $5`,
-		string(q.Loop.Tenant), string(q.Loop.Run), string(q.Loop.Node), q.From, q.Limit)
-	if err != nil || len(found) == 0 {
+	keys, err := s.ended(ctx, q, statuses)
+	if err != nil || len(keys) == 0 {
 		return nil, err
-	}
-	var keys []core.KeyRow
-	size := int64(0)
-	for i, row := range found {
-		if i > 0 && size > q.Bytes {
-			break
-		}
-		size += row.Size
-		keys = append(keys, core.KeyRow{Tenant: string(q.Loop.Tenant), ID: row.Run})
 	}
 	table, parameter, err := s.store.dialect.Keys(keys)
 	if err != nil {
@@ -357,4 +370,38 @@ func (s loops) Ended(ctx context.Context, q outbound.EndedItems) ([]run.Outcome,
 	}
 	slices.SortFunc(outcomes, func(a, b run.Outcome) int { return cmp.Compare(a.Index, b.Index) })
 	return outcomes, nil
+}
+
+// ended finds the runs of items that have ended, as many as are wanted.
+func (s loops) ended(ctx context.Context, q outbound.EndedItems, statuses string) (keys []core.KeyRow, err error) {
+	var of []loopRow
+	err = s.ReadRows(ctx, "read a loop", &of, `SELECT `+loopColumns+` FROM run_loops l WHERE l.tenant_id = $1 AND l.run_id = $2 AND l.node_id = $3`,
+		string(q.Loop.Tenant), string(q.Loop.Run), string(q.Loop.Node))
+	if err != nil || len(of) == 0 {
+		return nil, err
+	}
+	size := int64(0)
+	for from := q.From; from < of[0].Count && len(keys) < q.Limit; from += maxLook {
+		table, parameter, err := s.items(&of[0], from, maxLook)
+		if err != nil {
+			return nil, err
+		}
+		var found []struct {
+			Run  string `db:"id"`
+			Size int64  `db:"size"`
+		}
+		err = s.ReadRows(ctx, "find items that have ended", &found, `SELECT r.id, octet_length(u.progress) + u.outputs + u.item_size AS size FROM `+table+` CROSS JOIN runs u
+			WHERE u.tenant_id = $2 AND u.id = r.id AND u.status IN (`+statuses+`) ORDER BY CAST(r.idx AS integer) LIMIT $3`, parameter, of[0].Tenant, q.Limit-len(keys))
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range found {
+			if len(keys) > 0 && size > q.Bytes {
+				return keys, nil
+			}
+			size += row.Size
+			keys = append(keys, core.KeyRow{Tenant: of[0].Tenant, ID: row.Run})
+		}
+	}
+	return keys, nil
 }

@@ -33,16 +33,15 @@ const (
 	payloadSize = `CASE WHEN payload_id IS NULL THEN octet_length(payload)
 		ELSE (SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id) END`
 
-	wholeSize = `(octet_length(progress) + outputs + coalesce(` + payloadSize + `, 0) + CASE WHEN item_index IS NULL THEN 0
-		ELSE coalesce((SELECT octet_length(i.item)` + ofParent + ` AND i.idx = runs.item_index), 0) + coalesce((SELECT octet_length(i.item)` + ofParent + ` AND i.idx = -1), 0) END)`
+	wholeSize = `(octet_length(progress) + outputs + coalesce(` + payloadSize + `, 0) + item_size)`
 
 	// loopColumn is the node whose body a run executes; empty for none.
 	loopColumn = `CASE WHEN item_index IS NULL THEN '' ELSE parent_node_id END`
 
 	// What the run of an item has is kept with its parent.
 	ofParent    = ` FROM run_items i WHERE i.tenant_id = runs.tenant_id AND i.run_id = runs.parent_run_id AND i.node_id = runs.parent_node_id`
-	itemColumn  = `CASE WHEN item_index IS NOT NULL THEN (SELECT i.item` + ofParent + ` AND i.idx = runs.item_index) END`
-	outerColumn = `CASE WHEN item_index IS NOT NULL THEN (SELECT i.item` + ofParent + ` AND i.idx = -1) END`
+	itemColumn  = `CASE WHEN item_index IS NOT NULL THEN (SELECT i.items ->> (runs.item_index - i.idx)` + ofParent + ` AND i.idx = runs.item_index / 32 * 32) END`
+	outerColumn = `CASE WHEN item_index IS NOT NULL THEN (SELECT i.items ->> 0` + ofParent + ` AND i.idx = -1) END`
 )
 
 var (

@@ -37,6 +37,7 @@ type newRunRow struct {
 	Snapshot       *string `json:"snapshot_id,omitempty"`
 	RerunOf        *string `json:"rerun_of,omitempty"`
 	Index          *int    `json:"item_index,omitempty"`
+	ItemSize       int     `json:"item_size"`
 	Level          int     `json:"level"`
 	MaxRetries     int     `json:"max_retries"`
 	Backoff        int64   `json:"backoff_ms"`
@@ -125,7 +126,7 @@ var newRunColumns = []struct {
 	{core.Column{Name: "tenant_id"}, ""}, {core.Column{Name: "id"}, ""}, {core.Column{Name: "sub_tenant_id"}, ""}, {core.Column{Name: "workflow_id"}, ""},
 	{core.Column{Name: "workflow_version_id"}, ""}, {core.Column{Name: "trigger_id"}, ""}, {core.Column{Name: "trigger_name"}, ""}, {core.Column{Name: "trigger_type"}, ""},
 	{core.Column{Name: "entity_id"}, ""}, {core.Column{Name: "dedupe_key"}, ""}, {core.Column{Name: "holds_key"}, "boolean"}, {core.Column{Name: "cause"}, ""},
-	{core.Column{Name: "payload"}, ""}, {core.Column{Name: "payload_id"}, ""}, {core.Column{Name: "snapshot_id"}, ""}, {core.Column{Name: "rerun_of"}, ""}, {core.Column{Name: "item_index"}, "integer"}, {core.Column{Name: "max_retries"}, "integer"}, {core.Column{Name: "backoff_ms"}, "bigint"},
+	{core.Column{Name: "payload"}, ""}, {core.Column{Name: "payload_id"}, ""}, {core.Column{Name: "snapshot_id"}, ""}, {core.Column{Name: "rerun_of"}, ""}, {core.Column{Name: "item_index"}, "integer"}, {core.Column{Name: "item_size"}, "integer"}, {core.Column{Name: "max_retries"}, "integer"}, {core.Column{Name: "backoff_ms"}, "bigint"},
 	{core.Column{Name: "max_backoff_ms"}, "bigint"}, {core.Column{Name: "timeout_ms"}, "bigint"}, {core.Column{Name: "status"}, ""}, {core.Column{Name: "seq"}, "bigint"},
 	{core.Column{Name: "progress"}, ""}, {core.Column{Name: "outputs"}, "bigint"}, {core.Column{Name: "failure_code"}, ""}, {core.Column{Name: "failure_message"}, ""}, {core.Column{Name: "failure_node"}, ""},
 	{core.Column{Name: "created_at", Time: true}, ""}, {core.Column{Name: "updated_at", Time: true}, ""}, {core.Column{Name: "started_at", Time: true}, ""},
@@ -261,8 +262,8 @@ func (s repository) Start(ctx context.Context, all ...*run.Run) ([]outbound.Star
 
 func hasLargePayload(r *run.Run) bool { return len(r.Payload()) > largePayload }
 
-// start adds runs; more is what of each is stored elsewhere, in bytes.
-func (s repository) start(ctx context.Context, shared outbound.PayloadID, all []*run.Run, more ...int) ([]outbound.StartedRun, error) {
+// start adds runs, of items of the sizes where there are any.
+func (s repository) start(ctx context.Context, shared outbound.PayloadID, all []*run.Run, itemSizes ...int) ([]outbound.StartedRun, error) {
 	if err := s.FirstFailure(); err != nil {
 		return nil, err
 	}
@@ -276,8 +277,9 @@ func (s repository) start(ctx context.Context, shared outbound.PayloadID, all []
 			return nil, s.Fail(err)
 		}
 		row.LanePlace = i + 1
-		if more != nil {
-			row.Size += more[i]
+		if itemSizes != nil {
+			row.ItemSize = itemSizes[i]
+			row.Size += row.ItemSize
 		}
 		rows = append(rows, row)
 		wanted[r.ID()], created[r.ID()] = i, r.CreatedAt()

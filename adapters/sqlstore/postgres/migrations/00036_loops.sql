@@ -1,26 +1,29 @@
 -- Nodes of runs that run their bodies for each item.
 --
--- run_loops has a small row for each of them. items is how many items it has, next_item the first
--- that has not been looked at, live how many have begun and have not ended, paused how many of those
--- are paused. failed says that an item has failed and none begins any more, is_left that nobody waits
--- for the node. payload_id is what the runs of its items share.
--- run_items has a row for each item: its place from 0, the run that is its, and the item itself.
--- That at place -1 is what all of them look at of other nodes, an object by their ids.
--- runs.item_index is the item that a run is of, null for none; item_bytes is how many bytes of items
--- a run has in run_items, which are counted in kept.
+-- run_loops has a small row for each of them. items is how many items it has, item_run_id the run of
+-- one of them, of which those of the others follow, next_item the first that has not been looked at,
+-- live how many have begun and have not ended, paused how many of those are paused. failed says that
+-- an item has failed and none begins any more, is_left that nobody waits for the node. payload_id is
+-- what the runs of its items share.
+-- run_items has a row for each 32 items: the place of the first one, from 0, and an array of their
+-- texts. At place -1 is what all of them look at of other nodes, an object by their ids.
+-- runs.item_index is the item that a run is of, null for none; item_size is how many bytes that has,
+-- with what it looks at of other nodes. item_bytes is how many bytes of items a run has in run_items,
+-- which are counted in kept.
 --
 -- Gateways of 0.1.0 serve meanwhile and go on after it: they leave such runs alone. No lock on a table
 -- is waited for by others for long, and each statement can be carried out again.
 
 -- +goose NO TRANSACTION
 -- +goose Up
-CALL change_under_load($$ALTER TABLE runs ADD COLUMN IF NOT EXISTS item_index integer, ADD COLUMN IF NOT EXISTS item_bytes bigint NOT NULL DEFAULT 0$$);
+CALL change_under_load($$ALTER TABLE runs ADD COLUMN IF NOT EXISTS item_index integer, ADD COLUMN IF NOT EXISTS item_size integer NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS item_bytes bigint NOT NULL DEFAULT 0$$);
 
 CREATE TABLE IF NOT EXISTS run_loops (
     tenant_id   text NOT NULL,
     run_id      text NOT NULL,
     node_id     text NOT NULL,
     items       integer NOT NULL,
+    item_run_id text NOT NULL,
     next_item   integer NOT NULL,
     live        integer NOT NULL,
     paused      integer NOT NULL,
@@ -36,8 +39,7 @@ CREATE TABLE IF NOT EXISTS run_items (
     run_id      text NOT NULL,
     node_id     text NOT NULL,
     idx         integer NOT NULL,
-    item_run_id text NOT NULL,
-    item        text NOT NULL,
+    items       json NOT NULL,
     PRIMARY KEY (tenant_id, run_id, node_id, idx)
 );
 
@@ -99,4 +101,5 @@ $$;
 DROP TABLE run_items;
 DROP TABLE run_loops;
 ALTER TABLE runs DROP COLUMN item_bytes;
+ALTER TABLE runs DROP COLUMN item_size;
 ALTER TABLE runs DROP COLUMN item_index;
