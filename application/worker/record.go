@@ -85,14 +85,18 @@ type pendingStep struct {
 	shared bool // its batch had others
 }
 
+// runBytes is about how many bytes starting a run writes, besides what it is given: in its row, in
+// those that queues and lists have of it, and in their indexes.
+const runBytes = 4 << 10
+
 // size is about how many bytes a step writes.
 func (s *pendingStep) size() int {
 	size := s.step.Written.Run.SizeSince(s.step.Written.From)
 	for _, child := range s.step.Made.Start {
-		size += child.Size()
+		size += child.Size() + runBytes
 	}
 	for _, loop := range s.step.Made.Loops {
-		size += loop.Size()
+		size += loop.Size() + min(loop.Concurrency, len(loop.Items))*runBytes
 	}
 	return size
 }

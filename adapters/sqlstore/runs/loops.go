@@ -265,9 +265,9 @@ func (s loops) next(ctx context.Context, of *loopRow, most int) (items []outboun
 		}
 		err = s.ReadRows(ctx, "find the next items", &found, `SELECT CAST(r.idx AS integer) AS idx, r.id, octet_length(i.items ->> (CAST(r.idx AS integer) - i.idx)) + coalesce(
 				(SELECT octet_length(o.items ->> 0) FROM run_items o WHERE o.tenant_id = i.tenant_id AND o.run_id = i.run_id AND o.node_id = i.node_id AND o.idx = -1), 0) AS size, u.status
-			FROM `+table+` JOIN run_items i ON i.tenant_id = $2 AND i.run_id = $3 AND i.node_id = $4 AND i.idx = CAST(r.stored AS integer)
+			FROM `+table+` CROSS JOIN run_items i
 			LEFT JOIN runs u ON u.tenant_id = i.tenant_id AND u.id = r.id
-			WHERE coalesce(u.status, 'failed') IN ('failed', 'cancelled') ORDER BY 1 LIMIT $5`, parameter, of.Tenant, of.Run, of.Node, most-len(items))
+			WHERE i.tenant_id = $2 AND i.run_id = $3 AND i.node_id = $4 AND i.idx = CAST(r.stored AS integer) AND coalesce(u.status, 'failed') IN ('failed', 'cancelled') ORDER BY 1 LIMIT $5`, parameter, of.Tenant, of.Run, of.Node, most-len(items))
 		if err != nil {
 			return nil, err
 		}
