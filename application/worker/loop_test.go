@@ -356,7 +356,7 @@ func TestALoopNeedsRoomInTheStorageOfItsTenant(t *testing.T) {
 		setup := fixture.WorkerOptions
 		setup.Storage = 20_000
 		w.Work(w.NewWorker(w.Store, w.Signals, setup))
-		large, small := w.Accept(ver, 1, fixture.RunOptions{Payload: listOf(200)})[0], w.Accept(ver, 1, fixture.RunOptions{Payload: listOf(5)})[0]
+		large, small := w.Accept(ver, 1, fixture.RunOptions{Payload: listOf(3000)})[0], w.Accept(ver, 1, fixture.RunOptions{Payload: listOf(5)})[0]
 		r := w.Until(large, "the run ends", fixture.Finished)
 		if f := r.Failure(); f == nil || f.Code != run.CodeStorageExceeded || len(w.childrenOf(large)) > 0 {
 			t.Errorf("it is %s with %+v, and %d items", r.Status(), f, len(w.childrenOf(large)))

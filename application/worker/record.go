@@ -87,7 +87,7 @@ type pendingStep struct {
 
 // runBytes is about how many bytes starting a run writes, besides what it is given: in its row, in
 // those that queues and lists have of it, and in their indexes.
-const runBytes = 4 << 10
+const runBytes = 6 << 10
 
 // size is about how many bytes a step writes.
 func (s *pendingStep) size() int {
