@@ -3,6 +3,7 @@ package webhooks_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -309,6 +310,26 @@ func TestAnEndpointGetsAFewMessagesAtATime(t *testing.T) {
 		}
 		if n != 9 || err != nil || count != 8 || h.all(fast)[0].Status() != event.Delivered {
 			t.Errorf("%d, of which %d to %s: %v", n, count, slow.URL(), err)
+		}
+	})
+}
+
+func TestAUnitMakesAFewHundredDeliveriesHoweverManyEndpointsThereAre(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		for i := range 10 {
+			h.endpoint(fmt.Sprint(i))
+		}
+		for range 70 {
+			h.happen(event.RunCompleted)
+		}
+		for _, want := range []int{30, 30, 10, 0} {
+			if n, err := h.dispatcher.FanOut(t.Context(), 100); n != want || err != nil {
+				t.Errorf("%d events, not %d: %v", n, want, err)
+			}
+		}
+		h.settle()
+		if n := len(h.receivers.got); n != 700 {
+			t.Errorf("%d messages", n)
 		}
 	})
 }

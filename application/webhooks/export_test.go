@@ -21,7 +21,7 @@ func (d *Dispatcher) Attempt(ctx context.Context, due outbound.DueDelivery) (aga
 
 // FanOut makes the deliveries of at most limit events, as Run does.
 func (d *Dispatcher) FanOut(ctx context.Context, limit int) (events int, err error) {
-	taken, err := d.fanOut(ctx, limit)
+	taken, _, err := d.fanOut(ctx, limit)
 	return len(taken), err
 }
 

@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// maxFanOut is how many events one unit makes deliveries of.
-	maxFanOut = 200
+	// maxFanOut is how many events one unit makes deliveries of, and maxNewDeliveries of how many
+	// deliveries on it leaves the other events to the next one.
+	maxFanOut        = 200
+	maxNewDeliveries = 300
 
 	// storeRetryPause is the least time before the store is asked again after it failed,
 	// however often the loop is woken.
@@ -22,11 +24,15 @@ const (
 
 // fanOutLoop makes deliveries of events as they happen, until ctx ends.
 func (d *Dispatcher) fanOutLoop(ctx context.Context, report func(error)) {
-	woken := false
+	woken, more := false, false
 	for ctx.Err() == nil {
-		n := 0
+		n, unit := 0, ctx
+		if more { // who writes something else does not wait for a backlog
+			unit = outbound.WithLargeWrite(ctx, outbound.LargeWriteBytes)
+		}
+		more = false
 		err := inbound.RecoverPanic("fan out events", func() (err error) {
-			n, err = d.fanOutBatch(ctx, woken, report)
+			n, more, err = d.fanOutBatch(unit, woken, report)
 			return err
 		})
 		if err != nil {
@@ -38,7 +44,7 @@ func (d *Dispatcher) fanOutLoop(ctx context.Context, report func(error)) {
 		if n > 0 {
 			notify(d.deliveries)
 		}
-		if woken = n == maxFanOut; !woken {
+		if woken = more; !woken {
 			woken = d.awaitEvents(ctx)
 		}
 	}
@@ -46,26 +52,26 @@ func (d *Dispatcher) fanOutLoop(ctx context.Context, report func(error)) {
 
 // fanOutBatch makes deliveries of a batch of events; unless it was woken, only after a look
 // whether any wait. When the batch fails for its own sake, each event is tried alone, and
-// those that fail then are postponed.
-func (d *Dispatcher) fanOutBatch(ctx context.Context, woken bool, report func(error)) (events int, err error) {
+// those that fail then are postponed. more says that others may wait.
+func (d *Dispatcher) fanOutBatch(ctx context.Context, woken bool, report func(error)) (events int, more bool, err error) {
 	if !woken {
 		if some, err := d.anyWaiting(ctx); err != nil || !some {
-			return 0, err
+			return 0, false, err
 		}
 	}
-	taken, err := d.fanOut(ctx, maxFanOut)
+	taken, more, err := d.fanOut(ctx, maxFanOut)
 	if err == nil || len(taken) == 0 || isStoreError(err) || ctx.Err() != nil {
-		return len(taken), err
+		return len(taken), more, err
 	}
 	if inbound.IsPanic(err) {
 		report(err)
 	}
 	var tried []outbound.EventKey
 	for range maxFanOut {
-		taken, err := d.fanOut(ctx, 1, tried...)
+		taken, _, err := d.fanOut(ctx, 1, tried...)
 		switch {
 		case len(taken) == 0 || isStoreError(err) || ctx.Err() != nil:
-			return events, err
+			return events, false, err
 		case err != nil:
 			tried = append(tried, taken[0])
 			until := d.postponed.add(taken[0], d.clock.Now(), inbound.IsPanic(err))
@@ -74,7 +80,7 @@ func (d *Dispatcher) fanOutBatch(ctx context.Context, woken bool, report func(er
 			events++
 		}
 	}
-	return events, nil
+	return events, events == maxFanOut, nil
 }
 
 // anyWaiting says whether an event waits for its deliveries to be made.
@@ -89,8 +95,8 @@ func (d *Dispatcher) anyWaiting(ctx context.Context) (some bool, err error) {
 
 // fanOut makes the deliveries of at most limit events that wait, in one unit of work,
 // without those that are postponed or excepted. It returns those that it took, also when
-// it failed with them.
-func (d *Dispatcher) fanOut(ctx context.Context, limit int, except ...outbound.EventKey) (taken []outbound.EventKey, err error) {
+// it failed with them, and whether others may wait.
+func (d *Dispatcher) fanOut(ctx context.Context, limit int, except ...outbound.EventKey) (taken []outbound.EventKey, more bool, err error) {
 	err = inbound.RecoverPanic("fan out events", func() error {
 		return d.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			now := d.clock.Now()
@@ -102,24 +108,31 @@ func (d *Dispatcher) fanOut(ctx context.Context, limit int, except ...outbound.E
 			for _, e := range waiting {
 				taken = append(taken, outbound.EventKey{Tenant: e.Tenant(), Event: e.ID()})
 			}
-			return d.insertDeliveries(ctx, st.Webhooks, waiting, now)
+			served, err := d.insertDeliveries(ctx, st.Webhooks, waiting, now)
+			if err == nil {
+				more = served < len(waiting) || len(waiting) == limit
+				taken = taken[:served]
+			}
+			return err
 		})
 	})
 	if err == nil {
 		d.postponed.remove(taken)
 	}
-	return taken, err
+	return taken, more, err
 }
 
-// insertDeliveries makes the deliveries of events that the unit has taken.
-func (d *Dispatcher) insertDeliveries(ctx context.Context, st outbound.WebhookStores, waiting []*event.Event, now time.Time) (err error) {
+// insertDeliveries makes the deliveries of the first events that the unit has taken, and returns of how many.
+func (d *Dispatcher) insertDeliveries(ctx context.Context, st outbound.WebhookStores, waiting []*event.Event, now time.Time) (served int, err error) {
 	subscribed := make(map[subscriptionKey][]*event.Endpoint)
 	var made []*event.Delivery
-	for _, e := range waiting {
+	for len(made) < maxNewDeliveries && served < len(waiting) {
+		e := waiting[served]
+		served++
 		key := subscriptionKey{e.Tenant(), e.Type(), e.SubTenant(), e.OfChild()}
 		if _, known := subscribed[key]; !known {
 			if subscribed[key], err = st.Endpoints.Matching(ctx, tenant.All(key.tenant), key.eventType, key.subTenant, key.ofChild); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		for _, to := range subscribed[key] {
@@ -127,9 +140,9 @@ func (d *Dispatcher) insertDeliveries(ctx context.Context, st outbound.WebhookSt
 		}
 	}
 	if err := st.Deliveries.Insert(ctx, made...); err != nil {
-		return err
+		return 0, err
 	}
-	return st.Events.MarkFannedOut(ctx, waiting...)
+	return served, st.Events.MarkFannedOut(ctx, waiting[:served]...)
 }
 
 // subscriptionKey is what decides which endpoints want an event.
