@@ -55,9 +55,9 @@ func scenarios(calls string) []*scenario {
 	all := func(ids ...string) func(int) []string { return func(int) []string { return ids } }
 	return append([]*scenario{
 		{
-			name: "two transforms", share: 20, done: all("total", "notice"),
+			name: "code, transform", share: 20, done: all("total", "notice"),
 			nodes: []map[string]any{
-				harness.Transform("total", "{ id: payload.call, total: payload.amount * 1.23 }"),
+				code("total", "return { id: payload.call, total: payload.amount * 1.23 };"),
 				harness.Transform("notice", "`Order ${input.id} is worth ${input.total}`"),
 			},
 			edges: harness.Chain("total", "notice"),
@@ -72,7 +72,7 @@ func scenarios(calls string) []*scenario {
 			},
 			nodes: []map[string]any{
 				harness.Node("big", "condition", map[string]any{"condition": fmt.Sprintf("payload.amount > %d", bigOrder)}),
-				call("charge", calls), harness.Transform("small", "{ waived: payload.amount }"), harness.Transform("join", "{ of: payload.call }"),
+				call("charge", calls), harness.Transform("small", "{ waived: payload.amount }"), code("join", "return { of: payload.call };"),
 			},
 			edges: []map[string]any{
 				{"sourceNodeId": "big", "targetNodeId": "charge", "sourceOutputKey": "true"},
@@ -208,4 +208,8 @@ func call(id, to string) map[string]any {
 		"method": "POST", "url": to + "/" + id, "timeoutMs": attemptTimeout,
 		"body": map[string]any{"tenant": "{{ run.tenantId }}", "run": "{{ run.id }}", "order": "{{ payload }}"},
 	})
+}
+
+func code(id, source string) map[string]any {
+	return harness.Node(id, "code", map[string]any{"source": source})
 }
