@@ -116,11 +116,20 @@ func (c *checker) checkCarried(about subject, e Edge, source, target int) {
 func (c *checker) checkCarriedType(about subject, e Edge, wanted node.FieldSchema, into string) {
 	source, target := c.g.index[e.SourceNodeID], c.g.index[e.TargetNodeID]
 	carried, _ := c.carriedType(e)
-	if e.InputKey() == "" && (len(c.g.incoming[target]) > 1 || carried.Within(typing.Object)) {
-		return // what it lacks is reported at the node, or may come from another edge
+	clash := func(reason string) {
+		if reason != "" {
+			c.found.add(clashAt(about, e), TypeClash, "must lead from what fits: %s %s (%s)", c.outputOf(e, source), reason, into)
+		}
 	}
-	if reason := carried.Stored().Misfit(wanted); reason != "" && !carried.IsClaimed() {
-		c.found.add(clashAt(about, e), TypeClash, "must lead from what fits: %s %s (%s)", c.outputOf(e, source), reason, into)
+	switch {
+	case e.InputKey() != "" || len(c.g.incoming[target]) == 1 && !carried.Within(typing.Object):
+		clash(carried.Stored().Misfit(wanted))
+	case len(c.g.incoming[target]) == 1: // more than one put their members over each other's
+		for name, field := range wanted.Properties().All() {
+			if c.provides(e, name) { // what it lacks is reported at the node
+				clash(carried.MemberMisfit(name, field))
+			}
+		}
 	}
 }
 
