@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -20,8 +21,8 @@ func (n *noCode) Run(context.Context, outbound.CodeCall) (outbound.CodeOutcome, 
 	return outbound.CodeOutcome{}, n.err()
 }
 
-func (n *noCode) Compile(context.Context, tenant.ID, string) (problem string, err error) {
-	return "", n.err()
+func (n *noCode) Compile(context.Context, tenant.ID, string) (problem string, at workflow.Place, err error) {
+	return "", at, n.err()
 }
 
 func (n *noCode) err() error {

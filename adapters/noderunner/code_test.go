@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -28,7 +29,9 @@ func (c *coded) Run(_ context.Context, call outbound.CodeCall) (outbound.CodeOut
 	return c.outcome, c.err
 }
 
-func (c *coded) Compile(context.Context, tenant.ID, string) (string, error) { return "", nil }
+func (c *coded) Compile(context.Context, tenant.ID, string) (problem string, at workflow.Place, err error) {
+	return "", at, nil
+}
 
 func TestRunCode(t *testing.T) {
 	call := outbound.NodeCall{

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"modernc.org/quickjs"
 
@@ -57,6 +58,8 @@ type reply struct {
 	Output  json.RawMessage `json:"output,omitempty"`
 	Code    string          `json:"code,omitempty"` // why it failed
 	Message string          `json:"message,omitempty"`
+	Line    int             `json:"line,omitempty"` // where in the source, counted from 1; 0 where that is not known
+	Column  int             `json:"column,omitempty"`
 	Log     []string        `json:"log,omitempty"`
 }
 
@@ -123,7 +126,7 @@ func (e *execution) execute(asked request) (answer reply) {
 		answer.Output, err = e.run()
 	}
 	if err != nil {
-		answer.Code, answer.Message = e.explain(err)
+		answer = e.explain(err)
 	}
 	answer.Log = e.log
 	return answer
@@ -209,39 +212,44 @@ func (e *execution) write(args []any) (any, error) {
 // stand on the first line.
 var frame = regexp.MustCompile(`<eval>:([0-9]{1,9}):([0-9]{1,9})`)
 
-// explain gives the code and the message of a failure.
-func (e *execution) explain(err error) (code, message string) {
+// explain says why there is no output.
+func (e *execution) explain(err error) reply {
 	var large *tooLarge
 	var thrown *quickjs.Error
 	switch {
 	case errors.As(err, &large):
-		return run.CodeOutputTooLarge, large.Error()
+		return reply{Code: run.CodeOutputTooLarge, Message: large.Error()}
 	case !errors.As(err, &thrown):
-		return codeFailed, err.Error()
+		return reply{Code: codeFailed, Message: err.Error()}
 	case thrown.Name == "InternalError" && thrown.Message == "interrupted" && !time.Now().Before(e.deadline):
-		return codeTimeout, fmt.Sprintf("The code did not end within %d ms.", e.asked.Timeout.Milliseconds())
+		return reply{Code: codeTimeout, Message: fmt.Sprintf("The code did not end within %d ms.", e.asked.Timeout.Milliseconds())}
 	case thrown.Name == "InternalError" && thrown.Message == "out of memory", thrown.Name == "" && thrown.Error() == "null": // there was none for an error
-		return codeOutOfMemory, fmt.Sprintf("The code needs more than its %d MB of memory.", e.asked.Memory>>20)
+		return reply{Code: codeOutOfMemory, Message: fmt.Sprintf("The code needs more than its %d MB of memory.", e.asked.Memory>>20)}
 	}
-	message = thrown.Message
+	failed := reply{Code: codeFailed, Message: thrown.Message}
 	if thrown.Name != "" {
-		message = strings.TrimSuffix(thrown.Name+": "+message, ": ")
-	} else if message == "" {
-		message = thrown.Error()
+		failed.Message = strings.TrimSuffix(thrown.Name+": "+thrown.Message, ": ")
+	} else if thrown.Message == "" {
+		failed.Message = thrown.Error()
 	}
-	if line, column, known := place(thrown); known {
-		message = fmt.Sprintf("line %d, column %d: %s", line, column, message)
+	failed.Line, failed.Column = place(thrown)
+	if lines := strings.Split(e.asked.Source, "\n"); failed.Line > len(lines) { // in what stands around it
+		failed.Line, failed.Column = len(lines), utf8.RuneCountInString(lines[len(lines)-1])+1
+		failed.Message = thrown.Name + ": unexpected end: something in the source is not closed, or closes the function that it is the body of"
 	}
-	return codeFailed, message
+	if failed.Line > 0 {
+		failed.Message = fmt.Sprintf("line %d, column %d: %s", failed.Line, failed.Column, failed.Message)
+	}
+	return failed
 }
 
-// place is where in the source an error was made, counted from 1.
-func place(thrown *quickjs.Error) (line, column int, known bool) {
+// place is where in the source an error was made, counted from 1; 0 where that is not known.
+func place(thrown *quickjs.Error) (line, column int) {
 	for _, found := range frame.FindAllStringSubmatch(thrown.Stack, 100) {
 		line, _ = strconv.Atoi(found[1])
 		if column, _ = strconv.Atoi(found[2]); line > 1 {
-			return line - 1, column, true
+			return line - 1, column
 		}
 	}
-	return 0, 0, false
+	return 0, 0
 }

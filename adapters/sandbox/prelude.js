@@ -10,6 +10,7 @@
   const { stringify, parse } = JSON;
   const { apply, construct } = Reflect;
   const GivenDate = Date, GivenPromise = Promise, then = Promise.prototype.then;
+  const GivenError = Error, GivenBuffer = ArrayBuffer, Weak = WeakRef, deref = WeakRef.prototype.deref;
   const text = String, slice = String.prototype.slice;
   const names = ["input", "payload", "nodes", "item", "index", "run"];
 
@@ -79,9 +80,28 @@
     return written === undefined ? "null" : written;
   };
 
-  /* Called with a function and what it sees, gives the output as JSON, or nothing where that
-     is still promised; called without, gives what was promised. */
-  return function (body, values) {
+  /* Whether there was no memory left. The engine's collector has then found so much that lives
+     that it comes again only behind the limit: what it would take away is still there when the
+     memory is full once more. */
+  const usedUp = () => {
+    try {
+      const seen = (() => { const cycle = {}; cycle.cycle = cycle; return new Weak(cycle); })();
+      for (let held; apply(deref, seen, []); ) held = [held, new GivenBuffer(65536)];
+      return false;
+    } catch {
+      return true;
+    }
+  };
+
+  /* What was thrown, with a message. Where there is no memory for an error, the engine throws
+     null. */
+  const told = (e) => {
+    if (e instanceof GivenError || (e === null && usedUp())) return e;
+    if (typeof e === "object" && e !== null && typeof e.message === "string" && e.message) return e;
+    return { message: e === null || e === undefined ? e + " was thrown" : show(e) || "\"\"" };
+  };
+
+  const call = (body, values) => {
     if (!body) return finish();
     const seen = parse(values) ?? {}, list = [];
     for (let i = 0; i < names.length; i++) list[i] = seen[names[i]];
@@ -89,5 +109,15 @@
     if (!(value instanceof GivenPromise)) return finish();
     state = "pending";
     apply(then, value, [(v) => { state = "given"; value = v; }, (e) => { state = "failed"; value = e; }]);
+  };
+
+  /* Called with a function and what it sees, gives the output as JSON, or nothing where that
+     is still promised; called without, gives what was promised. */
+  return function (body, values) {
+    try {
+      return call(body, values);
+    } catch (e) {
+      throw told(e);
+    }
   };
 })

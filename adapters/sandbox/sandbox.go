@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -98,12 +99,12 @@ func outcomeOf(answer reply) (o outbound.CodeOutcome) {
 const crashedMessage = "The process that ran the code ended before the code did."
 
 // Compile says what is wrong with a source.
-func (s *Sandbox) Compile(ctx context.Context, owner tenant.ID, source string) (problem string, err error) {
+func (s *Sandbox) Compile(ctx context.Context, owner tenant.ID, source string) (problem string, at workflow.Place, err error) {
 	answer, err := s.do(ctx, owner, request{Compile: true, Source: source, Timeout: compileTimeout, Memory: compileMemory})
 	if answer.Code != "" && answer.Message == "" {
 		answer.Message = answer.Code
 	}
-	return answer.Message, err
+	return answer.Message, workflow.Place{Line: answer.Line, Column: answer.Column}, err
 }
 
 func failed(code, message string) *outbound.NodeFailed {

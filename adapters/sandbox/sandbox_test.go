@@ -86,6 +86,18 @@ func TestRun(t *testing.T) {
 		"also within a function of its own":        {"function f(x) {\n  throw new Error('no ' + x);\n}\nreturn f(1)", "code_failed: line 2, column 18: Error: no 1"},
 		"a source that does not compile says so":   {"let x = ;", "code_failed: line 1, column 9: SyntaxError: unexpected token in expression: ';'"},
 		"what is thrown may be anything":           {"throw 'plain'", "code_failed: plain"},
+		"what is thrown may be null":               {"throw null", "code_failed: null was thrown"},
+		"also the text null":                       {"throw 'null'", "code_failed: null"},
+		"nothing":                                  {"throw undefined", "code_failed: undefined was thrown"},
+		"an empty text":                            {"throw ''", "code_failed: \"\""},
+		"null with much garbage":                   {"const a = []; for (let i = 0; i < 1e5; i++) a.push({ i }); throw null", "code_failed: null was thrown"},
+		"null that is rejected":                    {"return Promise.reject(null)", "code_failed: null was thrown"},
+		"null from an async function":              {"return (async () => { await 1; throw null })()", "code_failed: null was thrown"},
+		"null from what is returned":               {"return { get a() { throw null } }", "code_failed: null was thrown"},
+		"an object that is thrown is shown":        {"throw { a: 1 }", "code_failed: {\"a\":1}"},
+		"unless it has a message":                  {"throw { message: 'far', code: 5 }", "code_failed: far"},
+		"perhaps with a name":                      {"throw { name: 'Range', message: 'far' }", "code_failed: Range: far"},
+		"an object that cannot be shown":           {"const a = {}; a.a = a; throw a", "code_failed: ?"},
 		"a comment may be its end":                 {"return 1 // one", "1"},
 		"the log has what it wrote":                {"console.log('a', 1, {b: [2]}, null, undefined); console.error(new TypeError('x')); console.warn(Symbol('s')); return 1", "1 | a 1 {\"b\":[2]} null undefined | TypeError: x | Symbol(s)"},
 		"also where it failed":                     {"console.info('before'); throw new Error('x')", "code_failed: line 1, column 40: Error: x | before"},
@@ -230,6 +242,8 @@ func TestNothingIsLeftForTheNextRun(t *testing.T) {
 	}
 }
 
+const unexpectedEnd = "SyntaxError: unexpected end: something in the source is not closed, or closes the function that it is the body of"
+
 func TestCompile(t *testing.T) {
 	t.Parallel()
 	s := open(t, "serve", 1)
@@ -238,7 +252,11 @@ func TestCompile(t *testing.T) {
 		"an empty one":                  {"", ""},
 		"a comment at its end":          {"return 1 // one", ""},
 		"what runs for ever":            {"for (;;);", ""},
-		"a mistake":                     {"const a = 1\nreturn a +", "line 3, column 1: SyntaxError: unexpected token in expression: '}'"},
+		"a mistake":                     {"const a = 1\nreturn a + ;", "line 2, column 12: SyntaxError: unexpected token in expression: ';'"},
+		"an end too early":              {"const a = 1\nreturn a +", "line 2, column 11: " + unexpectedEnd},
+		"a body that ends too early":    {"return 1\n}", "line 2, column 2: " + unexpectedEnd},
+		"what is not closed":            {"if (true) {", "line 1, column 12: " + unexpectedEnd},
+		"also behind a line feed":       {"if ('é') {\n", "line 2, column 1: " + unexpectedEnd},
 		"a mistake on its first line":   {"return )", "line 1, column 8: SyntaxError: unexpected token in expression: ')'"},
 		"what is not strict":            {"with (input) return a", "line 1, column 1: SyntaxError: invalid keyword: with"},
 		"an end, and another function":  {"return 1 }), (function () {", "line 1, column 11: SyntaxError: invalid property name"},
@@ -247,9 +265,12 @@ func TestCompile(t *testing.T) {
 		"more than the parser can take": {"return " + strings.Repeat("[", 1e5), "line 1, column 1670: SyntaxError: stack overflow"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			problem, err := s.Compile(t.Context(), "ten_a", c.source)
+			problem, at, err := s.Compile(t.Context(), "ten_a", c.source)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if named := problem == "" || strings.HasPrefix(problem, at.String()+": "); !named {
+				t.Errorf("at %s: %s", at, problem)
 			}
 			if diff := cmp.Diff(c.want, problem); diff != "" {
 				t.Error(diff)

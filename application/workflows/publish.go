@@ -204,11 +204,11 @@ func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.Ver
 	env := workflow.Environment{Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers, Payload: payloadType(schemas), Called: found.called}
 	var unread error // why a source could not be read
 	if s.code != nil {
-		env.CompileCode = func(source string) (problem string) {
+		env.CompileCode = func(source string) (problem string, at workflow.Place) {
 			if unread == nil {
-				problem, unread = s.code.Compile(ctx, who.Tenant(), source)
+				problem, at, unread = s.code.Compile(ctx, who.Tenant(), source)
 			}
-			return problem
+			return problem, at
 		}
 	}
 	err = do(found.version, env)

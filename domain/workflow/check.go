@@ -29,7 +29,7 @@ type Environment struct {
 
 	// CompileCode says what is wrong with the source of a code node, and where; empty where
 	// nothing is. Nil leaves sources unread.
-	CompileCode func(source string) (problem string)
+	CompileCode func(source string) (problem string, at Place)
 }
 
 // Report is what a check has found.

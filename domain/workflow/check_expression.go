@@ -124,8 +124,8 @@ func (c *checker) compileCode(about subject, source any) {
 	if !isText || text == "" || c.env.CompileCode == nil {
 		return
 	}
-	if problem := c.env.CompileCode(text); problem != "" {
-		c.found.add(about, BadCode, "must be the body of a function that compiles: %s", problem)
+	if problem, at := c.env.CompileCode(text); problem != "" {
+		c.found.addAt(about, at, BadCode, "must be the body of a function that compiles: %s", problem)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // secretShapes are what the keys look like that services give out, and what bears one.
-var secretShapes = regexp.MustCompile(`(?:^|[^0-9A-Za-z])(?:` +
+var secretShapes = regexp.MustCompile(`(?:^|[^0-9A-Za-z])(` +
 	`(?:sk|rk|pk)_(?:live|test)_[0-9A-Za-z]{16,}|` + // Stripe
 	`sk_[0-9A-Za-z]{40}|` + // ours
 	`sk-[0-9A-Za-z_-]{20,}|` + // OpenAI and the like
@@ -34,15 +34,16 @@ const leastSecret = 12
 func (c *checker) checkSecrets(about subject, s step) {
 	walkNamed(about, "", s.config, func(at subject, name, text string) {
 		field, declared := s.kind.Config.Field(name)
-		plain := !strings.Contains(text, "{{")
-		switch {
-		case secretShapes.MatchString(text):
+		plain, from := !strings.Contains(text, "{{"), 0
+		switch found := secretShapes.FindStringSubmatchIndex(text); {
+		case found != nil:
+			from = found[2]
 		case plain && declared && field.IsSecret() && text != "":
 		case plain && secretNames.MatchString(name) && len(text) >= leastSecret && s.kind.Type != node.Condition:
 		default:
 			return
 		}
-		c.warned.add(at, LiteralSecret, "looks like a secret, and a version shows it to everyone who may read it: take it out, and call a custom node "+
+		c.warned.addAt(at, placeIn(text, from), LiteralSecret, "looks like a secret, and a version shows it to everyone who may read it: take it out, and call a custom node "+
 			"whose service keeps the secret itself")
 	})
 }

@@ -288,9 +288,7 @@ func startsOtherwise(o Offer, with string) string {
 
 // PlaceOf is the place of a byte of the text.
 func (c Completion) PlaceOf(at int) Place {
-	before := c.Source.Text[:min(max(at, 0), len(c.Source.Text))]
-	line := strings.LastIndexByte(before, '\n') + 1
-	return Place{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[line:]) + 1}
+	return placeIn(c.Source.Text, min(max(at, 0), len(c.Source.Text)))
 }
 
 // in finds the byte of a text that a place stands before; ok is false where the text has no such

@@ -2,6 +2,8 @@ package workflow
 
 import (
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/typing"
@@ -74,6 +76,13 @@ type Place struct{ Line, Column int }
 
 // String renders the place for people: "line 1, column 7".
 func (p Place) String() string { return fmt.Sprintf("line %d, column %d", p.Line, p.Column) }
+
+// placeIn is the place of a byte of a text.
+func placeIn(text string, at int) Place {
+	before := text[:at]
+	line := strings.LastIndexByte(before, '\n') + 1
+	return Place{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[line:]) + 1}
+}
 
 // rootsOf are roots of which nothing is known.
 func rootsOf(names []string) []Root {

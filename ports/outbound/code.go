@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // CodeRunner runs what tenants wrote in JavaScript. It may be hostile: it runs, and is even
@@ -21,8 +22,9 @@ type CodeRunner interface {
 	Run(ctx context.Context, call CodeCall) (CodeOutcome, error)
 
 	// Compile says what is wrong with a source that cannot be run, beginning "line 3, column
-	// 14: " as it counts, from 1; empty where nothing is. The error is as that of Run.
-	Compile(ctx context.Context, owner tenant.ID, source string) (problem string, err error)
+	// 14: ", and where in the source that is; empty where nothing is. The error is as that of
+	// Run.
+	Compile(ctx context.Context, owner tenant.ID, source string) (problem string, at workflow.Place, err error)
 }
 
 // CodeCall is one run of code.
