@@ -138,7 +138,8 @@ func (c *checker) checkAnswers() {
 	}
 }
 
-// looksAt says whether something looks at what leaves a node.
+// looksAt says whether something looks at what leaves a node. What gives its input on and leads
+// nowhere gives it as the output of the run.
 func (c *checker) looksAt(i int, seen map[int]bool) bool {
 	return slices.ContainsFunc(c.g.outgoing[i], func(at int) bool {
 		e := c.g.edges[at]
@@ -147,21 +148,33 @@ func (c *checker) looksAt(i int, seen map[int]bool) bool {
 		switch {
 		case e.OutputKey() == OnError:
 			return false
-		case e.Guard() != "" || e.InputKey() != "" || !t.known || t.readsInput || len(c.g.outgoing[target]) == 0:
+		case e.Guard() != "" || !t.known || t.readsInput || t.callsWithInput():
 			return true
 		case t.kind.Type == node.Transform:
 			kind, _ := t.config["transformType"].(string)
 			source, _ := t.config["source"].(string)
 			return len(TransformScope(kind)) > len(NodeScope()) && source == ""
-		case t.kind.PassesInput:
+		case t.givesInput():
 			if seen[target] {
 				return false
 			}
 			seen[target] = true
-			return c.looksAt(target, seen)
+			return len(c.g.outgoing[target]) == 0 || c.looksAt(target, seen)
 		}
 		return !t.kind.BuiltIn
 	})
+}
+
+// givesInput says whether what the node gives is what it gets.
+func (s *step) givesInput() bool {
+	_, returnsOther := s.config["value"]
+	return s.kind.PassesInput || s.kind.BuiltIn && s.kind.Type == node.Return && !returnsOther
+}
+
+// callsWithInput says whether the node gives what it gets to the run that it starts.
+func (s *step) callsWithInput() bool {
+	_, givesOther := s.config["input"]
+	return s.kind.StartsRun && !givesOther
 }
 
 // whereRunsBegin finds the nodes at which some runs begin, and those at which all do.

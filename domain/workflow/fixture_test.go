@@ -61,6 +61,7 @@ func (x goExpressions) Check(s workflow.Source) workflow.Checked {
 	if err != nil {
 		checked.Problem = err.Error()
 	}
+	checked.Uses = map[string]int{workflow.RootInput: strings.Count(s.Text, workflow.RootInput)}
 	return checked
 }
 

@@ -78,6 +78,9 @@ func TestTriggersThatTheSameFiresAreWarnedOf(t *testing.T) {
 	if warned, err := ver.Publish(env, noon); err != nil || cmp.Diff(warnings, warned) != "" {
 		t.Errorf("publishing warns of %v, %v", warned, err)
 	}
+	if warned, err := ver.Publish(env, noon); err != nil || cmp.Diff(warnings, warned) != "" {
+		t.Errorf("publishing it again warns of %v, %v", warned, err)
+	}
 	_, err := version(t, workflow.VersionDraft{}).Publish(env, noon)
 	var refused *domain.Error
 	if !errors.As(err, &refused) || len(refused.Violations) != 1 || len(refused.Warnings) != 2 || refused.Warnings[0] != warnings[0].Violation() {

@@ -192,12 +192,13 @@ func notRunnable(c *checker) error {
 }
 
 // Publish makes the version the active one: a draft, or one that was published
-// before. The active version stays as it is, whatever a check would say by now.
+// before. The active version stays as it is, whatever stands against it by now.
 // Everything that [Check] finds is reported as an Invalid error with the code
 // version_not_publishable, which bears the warnings, too, and nothing changes then.
 func (v *Version) Publish(env Environment, now time.Time) (warnings []Finding, err error) {
 	if v.state.Active {
-		return nil, nil
+		env.CompileCode = nil // which warns of nothing
+		return Check(v.state.Graph, env).Warnings, nil
 	}
 	found := Check(v.state.Graph, env)
 	if err := invalid("version_not_publishable", "The workflow version cannot be published yet.", nil, found.Details); err != nil {
