@@ -34,6 +34,7 @@ type Error struct {
 	Message    string        // one sentence for the client; never shown for Internal
 	Violations []Violation   // every broken rule, in the order of the fields; Invalid only
 	Warnings   []Violation   // what was found next to them that does not stand against it
+	Job        string        // the job that is in the way; empty for none
 	RetryAfter time.Duration // how long to wait before the same call may succeed; 0 when waiting does not help
 	Cause      error         // for the log, never for a client
 }

@@ -1,5 +1,11 @@
 package domain
 
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
 // What a double can hold, which is the range of numbers that programs agree on (RFC 7493, §2.2).
 const (
 	GreatestDouble = "1.7976931348623157e+308"
@@ -35,4 +41,25 @@ func Clip(text string, most int) string {
 		n++
 	}
 	return text
+}
+
+// decimalSpelling has the sign, the digits before the point, those behind it with and without
+// any before it, and the exponent.
+var decimalSpelling = regexp.MustCompile(`^([+-]?)(?:0*([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))([eE][+-]?[0-9]+)?$`)
+
+// ReadDecimal returns the number that a text spells as people and forms do, such as .5, +5, 1. or
+// 05, with spaces around it: in the spelling of JSON.
+func ReadDecimal(text string) (n json.Number, ok bool) {
+	m := decimalSpelling.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return "", false
+	}
+	sign, whole, fraction, exponent := strings.TrimPrefix(m[1], "+"), m[2], m[3]+m[4], m[5]
+	if whole == "" {
+		whole = "0"
+	}
+	if fraction != "" {
+		fraction = "." + fraction
+	}
+	return json.Number(sign + whole + fraction + exponent), true
 }

@@ -72,6 +72,25 @@ func triggerCall(body jsonread.Object) run.Call {
 	return call
 }
 
+// versionCall reads what a run of one version is started with.
+func versionCall(body jsonread.Object) run.Call {
+	var r domain.Rules
+	call := readVersionCall(body, &r)
+	call.Malformed = r.Violations()
+	return call
+}
+
+// readVersionCall takes the payload under the name that it has where a run is repeated or a node
+// tested, too.
+func readVersionCall(body jsonread.Object, r *domain.Rules) run.Call {
+	call := readCall(body, r)
+	if payload := optionalJSON(body, "payload"); payload != nil {
+		r.Check(call.EventData == nil, "payload", domain.Conflicting, "must be left out where there is eventData, which is another name of it")
+		call.EventData = payload
+	}
+	return call
+}
+
 // callTrigger answers POST /triggers/{id}/webhook.
 func (a *API) callTrigger(c *gin.Context, who tenant.Caller) error {
 	call, err := exchange.ReadBody(c, triggerCall)
@@ -275,7 +294,7 @@ func manualCall(body jsonread.Object) run.ManualCall {
 
 // startVersionRun answers POST /workflow-versions/{id}/runs.
 func (a *API) startVersionRun(c *gin.Context, who tenant.Caller) error {
-	call, err := exchange.ReadBody(c, triggerCall)
+	call, err := exchange.ReadBody(c, versionCall)
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,23 @@ func TestEventDataIsKeptAsItWasSent(t *testing.T) {
 	}
 }
 
+// Where a run is repeated or a node tested, what eventData is called elsewhere is the payload.
+func TestThePayloadOfARunOfAVersionHasTwoNames(t *testing.T) {
+	g := newGateway(t)
+	e := g.fixture("Acme")
+	path := "/v1/gateway/workflow-versions/" + string(e.version)
+	for operation, status := range map[string]int{"/runs": http.StatusCreated, "/simulate": http.StatusOK} {
+		got := g.send(http.MethodPost, path+operation, e.secret, `{"payload":{"n":5}}`, "Prefer", "handling=strict")
+		if input := got.field(t, "context.data.input"); got.status != status || !cmp.Equal(input, map[string]any{"n": 5.0}) {
+			t.Errorf("%s: %d %s", operation, got.status, got.body)
+		}
+		both := g.send(http.MethodPost, path+operation, e.secret, `{"payload":{"n":5},"eventData":{}}`)
+		if diff := cmp.Diff([]string{"payload conflicting"}, both.violations(t)); both.status != http.StatusBadRequest || diff != "" {
+			t.Errorf("%s with both: %d %s", operation, both.status, diff)
+		}
+	}
+}
+
 func TestRunsAreNarrowedByTheirFilters(t *testing.T) {
 	g := newGateway(t)
 	e := g.fixture("Acme")

@@ -78,7 +78,7 @@ func (a *API) simulateIn(ctx, waiting context.Context, intake, held *stream.Rese
 
 func readSimulation(body jsonread.Object) run.SimulationCall {
 	var r domain.Rules
-	call := run.SimulationCall{Call: readCall(body, &r)}
+	call := run.SimulationCall{Call: readVersionCall(body, &r)}
 	if id := body.OptionalString("triggerId", &r); id != nil {
 		if call.Trigger = exchange.KnownID[trigger.ID](*id, trigger.IDPrefix); call.Trigger == "" {
 			call.Trigger = noTrigger
@@ -107,7 +107,7 @@ func readSimulation(body jsonread.Object) run.SimulationCall {
 
 // readAnswer reads what the world does: output, error or pause, after a while.
 func readAnswer(o jsonread.Object, r *domain.Rules) run.Answer {
-	answer := run.Answer{Output: optionalJSON(o, "output"), After: readMilliseconds(o, "afterMs", r)}
+	answer := run.Answer{Output: optionalJSON(o, "output"), After: readMilliseconds(o, "afterMs", 0, r)}
 	failure, failed := o.OptionalObject("error", r)
 	if failed {
 		f := run.AttemptFailed{Code: "failed", Message: "the simulated attempt failed"}
@@ -151,11 +151,11 @@ func readPauseTimeout(o jsonread.Object, r *domain.Rules) time.Duration {
 // maxSimulated bounds times of a simulation: a hundred years.
 const maxSimulated = 100 * 365 * 24 * time.Hour
 
-func readMilliseconds(o jsonread.Object, name string, r *domain.Rules) time.Duration {
+func readMilliseconds(o jsonread.Object, name string, least time.Duration, r *domain.Rules) time.Duration {
 	const most = int(maxSimulated / time.Millisecond)
 	n, _ := o.Int(name, r)
 	field := domain.Member(o.Path(), name)
-	r.Check(n >= 0, field, domain.TooSmall, "must be at least 0, not %d", n)
+	r.Check(n >= int(least/time.Millisecond), field, domain.TooSmall, "must be at least %d, not %d", least/time.Millisecond, n)
 	r.Check(n <= most, field, domain.TooLarge, "must be at most %d, not %d", most, n)
 	return time.Duration(min(max(n, 0), most)) * time.Millisecond
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"net/http"
 	"time"
 
@@ -77,6 +76,7 @@ func readNodes(body jsonread.Object, r *domain.Rules) []workflow.NodeDraft {
 		n.Name, _ = o.String("name", r)
 		n.Description, _ = o.NullableString("description", r)
 		n.Config = documentOrEmpty(o, "config", r)
+		o = o.OfForm()
 		n.InputSchema = documentOrEmpty(o, "inputSchema", r)
 		n.OutputSchema = documentOrEmpty(o, "outputSchema", r)
 		n.Retry, n.Timeout = readAttempts(o, r)
@@ -88,13 +88,10 @@ func readNodes(body jsonread.Object, r *domain.Rules) []workflow.NodeDraft {
 	return nodes
 }
 
-// readAttempts reads how a node is attempted; null counts as absent.
+// readAttempts reads how a node is attempted.
 func readAttempts(o jsonread.Object, r *domain.Rules) (retry *workflow.RetryPolicy, timeout *time.Duration) {
-	if o.Has("timeoutMs") && !o.IsNull("timeoutMs") {
-		timeout = new(readMilliseconds(o, "timeoutMs", r))
-	}
-	if o.IsNull("retryPolicy") {
-		return nil, timeout
+	if o.OptionalInt("timeoutMs", r) != nil {
+		timeout = new(readMilliseconds(o, "timeoutMs", workflow.MinAttemptTimeout, r))
 	}
 	policy, ok := o.OptionalObject("retryPolicy", r)
 	if !ok {
@@ -105,7 +102,7 @@ func readAttempts(o jsonread.Object, r *domain.Rules) (retry *workflow.RetryPoli
 	}
 	most, _ := policy.Int("maxRetries", r)
 	return &workflow.RetryPolicy{
-		MaxRetries: most, Backoff: readMilliseconds(policy, "backoffMs", r), MaxBackoff: readMilliseconds(policy, "maxBackoffMs", r),
+		MaxRetries: most, Backoff: readMilliseconds(policy, "backoffMs", workflow.MinBackoff, r), MaxBackoff: readMilliseconds(policy, "maxBackoffMs", workflow.MinMaxBackoff, r),
 	}, timeout
 }
 
@@ -151,7 +148,7 @@ func readEdges(body jsonread.Object, r *domain.Rules) []workflow.EdgeDraft {
 // getVersion answers GET /workflow-versions/{id} and GET /workflows/versions/{versionId}.
 func (a *API) getVersion(c *gin.Context, who tenant.Caller) error {
 	ver, err := a.ports.Versions.Get(c.Request.Context(), who, versionID(c))
-	return answerVersion(c, ver, err)
+	return exchange.AnswerRecord(c, ver, err, renderVersion)
 }
 
 // versionID reads the version's identifier, which has another name below /workflows.
@@ -161,14 +158,6 @@ func versionID(c *gin.Context) workflow.VersionID {
 		name = "versionId"
 	}
 	return exchange.PathID[workflow.VersionID](c, name, workflow.VersionIDPrefix)
-}
-
-func answerVersion(c *gin.Context, ver inbound.CheckedVersion, err error) error {
-	if err := cmp.Or(err, exchange.ReportIgnored(c)); err != nil {
-		return err
-	}
-	exchange.SetETag(c, ver.Revision())
-	return exchange.WriteJSON(c, http.StatusOK, renderVersion(ver))
 }
 
 // listVersions answers GET /workflow-versions, whose parameter workflowId names the
@@ -209,7 +198,7 @@ func (a *API) updateVersion(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	ver, err := a.ports.Versions.Update(c.Request.Context(), who, versionID(c), exchange.Expected(c), patch)
-	return answerVersion(c, ver, err)
+	return exchange.AnswerRecord(c, ver, err, renderVersion)
 }
 
 func versionPatch(body jsonread.Object) workflow.VersionPatch {

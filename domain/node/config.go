@@ -3,9 +3,8 @@ package node
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
-	"strings"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/process"
 )
 
@@ -67,7 +66,7 @@ func (c *configReader) value(f FieldSchema, value any) any {
 		if f.Type() != Number {
 			return value
 		}
-		if n, isDecimal := decimal(v); isDecimal {
+		if n, isDecimal := domain.ReadDecimal(v); isDecimal {
 			if string(n) != v {
 				c.level = max(c.level, process.SecondRelease)
 			}
@@ -125,25 +124,4 @@ func (c *configReader) emptyIsBlank(s *shape) bool {
 		}
 	}
 	return false
-}
-
-// decimalSpelling has the sign, the digits before the point, those behind it with and without
-// any before it, and the exponent.
-var decimalSpelling = regexp.MustCompile(`^([+-]?)(?:0*([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))([eE][+-]?[0-9]+)?$`)
-
-// decimal returns the number that a text spells as people and forms do, such as .5, +5, 1. or
-// 05, with spaces around it: in the spelling of JSON.
-func decimal(text string) (n json.Number, ok bool) {
-	m := decimalSpelling.FindStringSubmatch(strings.TrimSpace(text))
-	if m == nil {
-		return "", false
-	}
-	sign, whole, fraction, exponent := strings.TrimPrefix(m[1], "+"), m[2], m[3]+m[4], m[5]
-	if whole == "" {
-		whole = "0"
-	}
-	if fraction != "" {
-		fraction = "." + fraction
-	}
-	return json.Number(sign + whole + fraction + exponent), true
 }

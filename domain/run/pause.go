@@ -42,8 +42,11 @@ func (w waitAction) begin(m *machine, i int) {
 		}
 		at, isTime := readTime(value)
 		if !isTime {
-			m.fail(i, Failure{Code: CodeExpression, Message: w.computed.field +
-				": must give a time in ISO 8601, such as 2026-01-31T09:00:00Z, or milliseconds since 1970; this is " + described(value)})
+			message := ": must give a time in ISO 8601, such as 2026-01-31T09:00:00Z, or milliseconds since 1970; this is " + described(value)
+			if _, isNumber := double(value); isNumber {
+				message += ", which is out of range: a year has at most four digits"
+			}
+			m.fail(i, Failure{Code: CodeExpression, Message: w.computed.field + message})
 			return
 		}
 		until = notBefore(at)

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -45,17 +46,17 @@ func readMembers(r *domain.Rules, doc domain.Document, trusted bool) members {
 		window, _ := limit.required("windowMs", minWindow, maxMillis)
 		m.rateLimit = &RateLimit{MaxRequests: most, Window: time.Duration(window) * millisecond}
 	}
-	if ms, ok := whole.number("timeoutMs", minTimeout, maxMillis); ok {
-		timeout := time.Duration(ms) * millisecond
-		m.timeout = &timeout
+	if _, given := whole.given("timeoutMs"); given {
+		if ms, ok := whole.number("timeoutMs", minTimeout, maxMillis); ok {
+			timeout := time.Duration(ms) * millisecond
+			m.timeout = &timeout
+		}
 	}
 	if retry, ok := whole.object("retryPolicy"); ok {
 		m.retry = readRetryPolicy(retry)
 	}
-	if value, present := all.lookUp("webhookConfig"); present && typeOf(value) != null {
-		if webhook, ok := whole.object("webhookConfig"); ok {
-			m.event = webhook.text("event", maxEventName)
-		}
+	if webhook, ok := whole.object("webhookConfig"); ok {
+		m.event = webhook.text("event", maxEventName)
 	}
 	if schedule, ok := whole.object("scheduleConfig"); ok {
 		m.schedule = readSchedule(schedule)
@@ -114,19 +115,13 @@ func (o reader) expression(name string) string {
 }
 
 func readConcurrency(whole reader) *Concurrency {
-	value, ok := whole.given("concurrency")
-	if !ok || isEmptyObject(value) {
-		return nil
-	}
 	o, ok := whole.object("concurrency")
 	if !ok {
 		return nil
 	}
 	most, _ := o.required("limit", 1, MaxConcurrency)
-	bound := Concurrency{Key: o.expression("key"), Limit: int(most), Overflow: OverflowQueue}
-	if _, ok := o.given("overflow"); ok {
-		bound.Overflow = choice(o, "overflow", OverflowQueue, OverflowSkip, OverflowCancel)
-	}
+	bound := Concurrency{Key: o.expression("key"), Limit: int(most)}
+	bound.Overflow = cmp.Or(choice(o, "overflow", OverflowQueue, OverflowSkip, OverflowCancel), OverflowQueue)
 	return &bound
 }
 
@@ -192,8 +187,11 @@ func readSchedule(o reader) scheduleConfig {
 	return sc
 }
 
-// choice reads a member that holds one of a few words.
+// choice reads a member that holds one of a few words, and may be left blank.
 func choice[T ~string](o reader, name string, allowed ...T) T {
+	if _, given := o.given(name); !given {
+		return ""
+	}
 	value := o.text(name, maxEventName)
 	if value == nil {
 		return ""
@@ -220,10 +218,10 @@ func (o reader) refuse(name string, code domain.ViolationCode, format string, ar
 	o.rules.Check(false, domain.Member(o.path, name), code, format, args...)
 }
 
-// object reads an optional member that is an object.
+// object reads an optional member that is an object. One that is empty was left blank.
 func (o reader) object(name string) (reader, bool) {
-	value, present := o.members.lookUp(name)
-	if !present {
+	value, given := o.given(name)
+	if !given || isEmptyObject(value) {
 		return reader{}, false
 	}
 	if typeOf(value) != anObject {

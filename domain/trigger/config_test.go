@@ -94,6 +94,8 @@ func TestConfigurationsMeanWhatTheySay(t *testing.T) {
 			`{"timeoutMs":0.` + strings.Repeat("0", 2000) + `5e2004}`, with(func(r *read) { r.Timeout = 5 * time.Second }),
 		},
 		"no webhook configuration":                   {`{"webhookConfig":null}`, defaults()},
+		"what was left blank":                        {`{"timeoutMs":null,"rateLimit":{},"retryPolicy":"","webhookConfig":"","scheduleConfig":null,"concurrency":{ }}`, defaults()},
+		"choices that were left blank":               {`{"scheduleConfig":{"cron":"30 6 * * *","catchUp":"","overlap":null}}`, dueAt("2026-01-01T06:30:00Z", "2026-01-02T06:30:00Z")},
 		"an event with an empty name":                {`{"webhookConfig":{"event":""}}`, with(func(r *read) { r.HasEvent = true })},
 		"a schedule without times":                   {`{"scheduleConfig":{"timezone":"Europe/Berlin"}}`, defaults()},
 		"a schedule in coordinated universal time":   {`{"scheduleConfig":{"cron":"30 6 * * *"}}`, dueAt("2026-01-01T06:30:00Z", "2026-01-02T06:30:00Z")},
@@ -136,13 +138,11 @@ func dueAt(times ...string) read {
 
 func TestRefusedConfigurationsSayWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"rateLimit":null}`:                                             `config.rateLimit [wrong_type] must be an object, not null`,
 		`{"rateLimit":[]}`:                                               `config.rateLimit [wrong_type] must be an object, not an array`,
 		`{"webhookConfig":"order"}`:                                      `config.webhookConfig [wrong_type] must be an object, not a string`,
 		`{"webhookConfig":{"event":null}}`:                               `config.webhookConfig.event [wrong_type] must be a string, not null`,
 		`{"webhookConfig":{"event":"\u0000"}}`:                           `config.webhookConfig.event [bad_character] must not contain the character U+0000`,
 		`{"webhookConfig":{"event":"` + strings.Repeat("é", 256) + `"}}`: `config.webhookConfig.event [too_long] must be at most 255 characters long, not 256`,
-		`{"timeoutMs":null}`:                                             `config.timeoutMs [wrong_type] must be a number, not null`,
 		`{"timeoutMs":"5000"}`:                                           `config.timeoutMs [wrong_type] must be a number, not a string`,
 		`{"timeoutMs":true}`:                                             `config.timeoutMs [wrong_type] must be a number, not a boolean`,
 		`{"timeoutMs":{}}`:                                               `config.timeoutMs [wrong_type] must be a number, not an object`,
@@ -160,7 +160,7 @@ func TestRefusedConfigurationsSayWhatIsWrong(t *testing.T) {
 		`{"timeoutMs":-9223372036854775809}`:                             `config.timeoutMs [too_small] must be at least 1000, not -9223372036854775809`,
 		`{"timeoutMs":3153600000001}`:                                    `config.timeoutMs [too_large] must be at most 3153600000000, not 3153600000001`,
 		`{"timeoutMs":1` + strings.Repeat("0", 50) + `}`:                 `config.timeoutMs [too_large] must be at most 3153600000000, not 1` + strings.Repeat("0", 31) + "…",
-		`{"rateLimit":{}}`: "config.rateLimit.maxRequests [required] must be given: a whole number of at least 1\n" +
+		`{"rateLimit":{"a":1}}`: "config.rateLimit.maxRequests [required] must be given: a whole number of at least 1\n" +
 			"config.rateLimit.windowMs [required] must be given: a whole number of at least 1000",
 		`{"rateLimit":{"maxRequests":0,"windowMs":999}}`: "config.rateLimit.maxRequests [too_small] must be at least 1, not 0\n" +
 			"config.rateLimit.windowMs [too_small] must be at least 1000, not 999",
@@ -185,7 +185,6 @@ func TestRefusedConfigurationsSayWhatIsWrong(t *testing.T) {
 			"config.payloadSchema.a.type [not_allowed] must be \"string\", \"number\", \"boolean\", \"any\", \"object\", \"array\" or \"enum\", not \"text\"\n" +
 			"config.payloadSchema.b.max [conflicting] must be at least min, which is 2, not 1",
 		`{"payloadSchema":{"a":{"type":"string","description":"` + strings.Repeat("x", 1<<16) + `"}}}`: "config.payloadSchema [too_long] must be at most 65536 bytes of JSON, not 65576",
-		`{"scheduleConfig":null}`:                                         `config.scheduleConfig [wrong_type] must be an object, not null`,
 		`{"scheduleConfig":{"cron":5}}`:                                   `config.scheduleConfig.cron [wrong_type] must be a string, not a number`,
 		`{"scheduleConfig":{"cron":"0 25 * * *"}}`:                        `config.scheduleConfig.cron [bad_format] has a wrong hour field "25": "25" must be a number from 0 to 23`,
 		`{"scheduleConfig":{"cron":"` + strings.Repeat("*", 1001) + `"}}`: `config.scheduleConfig.cron [too_long] must be at most 1000 characters long, not 1001`,
@@ -199,7 +198,7 @@ func TestRefusedConfigurationsSayWhatIsWrong(t *testing.T) {
 		`{"scheduleConfig":{"timezone":"posixrules"}}`:                    `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "posixrules"`,
 		`{"scheduleConfig":{"catchUp":"some","overlap":"Skip"}}`: "config.scheduleConfig.catchUp [not_allowed] must be \"none\", \"last\" or \"all\", not \"some\"\n" +
 			"config.scheduleConfig.overlap [not_allowed] must be \"allow\" or \"skip\", not \"Skip\"",
-		`{"scheduleConfig":{"catchUp":null,"overlap":false}}`: "config.scheduleConfig.catchUp [wrong_type] must be a string, not null\n" +
+		`{"scheduleConfig":{"catchUp":5,"overlap":false}}`: "config.scheduleConfig.catchUp [wrong_type] must be a string, not a number\n" +
 			"config.scheduleConfig.overlap [wrong_type] must be a string, not a boolean",
 		`{"scheduleConfig":{"cron":"x","intervalMs":1,"timezone":[]},"timeoutMs":1,"retryPolicy":5}`: "config.timeoutMs [too_small] must be at least 1000, not 1\n" +
 			"config.retryPolicy [wrong_type] must be an object, not a number\n" +

@@ -177,9 +177,9 @@ func TestRefusedTriggersSayEverythingThatIsWrong(t *testing.T) {
 				"config.timeoutMs [too_small] must be at least 1000, not 1\n",
 		},
 		"errors of type and of rule come together": {
-			trigger.Draft{Name: "x", Type: "x", Malformed: []domain.Violation{wrong("workflowVersionId")}, Config: document(`{"timeoutMs":null}`)},
+			trigger.Draft{Name: "x", Type: "x", Malformed: []domain.Violation{wrong("workflowVersionId")}, Config: document(`{"timeoutMs":true}`)},
 			"workflowVersionId [wrong_type] must be something else\n" + "type [not_allowed] must be \"schedule\" or \"webhook\", not \"x\"\n" +
-				"config.timeoutMs [wrong_type] must be a number, not null\n",
+				"config.timeoutMs [wrong_type] must be a number, not a boolean\n",
 		},
 	} {
 		t.Run(claim, func(t *testing.T) {

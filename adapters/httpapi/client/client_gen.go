@@ -822,6 +822,9 @@ type Error struct {
 	// Error The name of the status.
 	Error string `json:"error"`
 
+	// JobID Where the code is `job_running`: the job that runs.
+	JobID *string `json:"jobId,omitempty"`
+
 	// Message What went wrong, for people. It may be reworded at any time.
 	Message string `json:"message"`
 
@@ -974,7 +977,7 @@ type Fire struct {
 	// could fire for a minute from then on, or for 5 seconds where an earlier one was missed with it.
 	Outcome FireOutcome `json:"outcome"`
 
-	// Reason Explains the outcome to people, where there is something to explain. `version_not_active`: the trigger's version is not the active one.
+	// Reason Explains the outcome to people, where there is something to explain. `version_not_active`: the trigger's version is not the active one; `filtered`: its filter is false; `concurrency`: as many runs of the key are live as may be.
 	Reason *string `json:"reason,omitempty"`
 
 	// RecordedAt A time in UTC, in ISO 8601 with milliseconds.
@@ -1339,7 +1342,8 @@ type Node struct {
 	Version string `json:"version"`
 }
 
-// NodeDraft A node as clients send it.
+// NodeDraft A node as clients send it. Of `inputSchema`, `outputSchema`, `position`, `retryPolicy` and `timeoutMs`, and of what is in the last three, what a
+// form writes for what was left blank (`null`, `""`, `{}`, `[]`) is the same as leaving it out, and text that spells a number in decimal is the number.
 type NodeDraft struct {
 	// Config Its configuration, as its type asks for it. What an expression, in JavaScript, begins with: `input`, `payload`, `nodes`, `run` and `now()`.
 	// An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one from which
@@ -2146,6 +2150,9 @@ type SimulateVersion struct {
 	// EventData What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent.
 	EventData interface{} `json:"eventData,omitempty"`
 
+	// Payload Another name of `eventData`, in its place.
+	Payload interface{} `json:"payload,omitempty"`
+
 	// StartAt When the virtual clock begins, in RFC 3339; now when it is absent.
 	StartAt *time.Time `json:"startAt,omitempty"`
 
@@ -2303,7 +2310,7 @@ type SkippedRun struct {
 	// Details With `wrong_event`: what is wrong with the event as the answer that the run waits for. Absent where it waits for another event. With `payload_invalid`: what does not fit. An answer tells at most 500 problems of runs, and as many of triggers, the first ones.
 	Details *[]Violation `json:"details,omitempty"`
 
-	// Reason `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it does not wait; `filtered_out`: the options leave it out, or it is named in them and is no run about this entity, whether it is one about another or none at all. New ones may be added.
+	// Reason `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it waits for no event, though perhaps for a time or for the runs that it started; `filtered_out`: the options leave it out, or it is named in them and is no run about this entity, whether it is one about another or none at all. New ones may be added.
 	Reason string `json:"reason"`
 
 	// RunID The run.
@@ -2365,6 +2372,9 @@ type StartVersionRun struct {
 
 	// EventData What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent.
 	EventData interface{} `json:"eventData,omitempty"`
+
+	// Payload Another name of `eventData`, in its place.
+	Payload interface{} `json:"payload,omitempty"`
 }
 
 // SubTenant defines model for SubTenant.

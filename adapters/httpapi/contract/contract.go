@@ -46,6 +46,7 @@ var documents = sync.OnceValues(func() (read document, err error) {
 		return document{}, err
 	}
 	each(read.requests, permitNull)
+	each(read.requests, permitForms)
 	each(read.answers, permitNull)
 	each(read.answers, forbidUndocumented)
 	read.routes = routesOf(read.requests)

@@ -73,3 +73,14 @@ func forbidUndocumented(s *openapi3.Schema) {
 		s.AdditionalProperties.Has = &closed
 	}
 }
+
+// permitForms has nothing said of the members that a form may leave blank, or fill in with text,
+// which the document lists and clients that are generated from it do not do.
+func permitForms(s *openapi3.Schema) {
+	names, _ := s.Extensions["x-form-members"].([]any)
+	for _, name := range names {
+		if name, isText := name.(string); isText {
+			s.Properties[name] = openapi3.NewSchemaRef("", openapi3.NewSchema().WithNullable())
+		}
+	}
+}

@@ -58,6 +58,7 @@ type ErrorBody struct {
 	RequestID  string        `json:"requestId"`
 	Details    []ErrorDetail `json:"details,omitempty"`
 	Warnings   []ErrorDetail `json:"warnings,omitzero"` // of a check of a version, also when there are none
+	JobID      string        `json:"jobId,omitempty"`
 	RetryAfter *int          `json:"retryAfter,omitempty"`
 }
 
@@ -140,7 +141,7 @@ func Explain(err error) ErrorBody {
 	if own, ok := codeStatuses[known.Code]; ok {
 		status = own
 	}
-	body := ErrorBody{StatusCode: status, Error: http.StatusText(status), Code: known.Code, Message: known.Message}
+	body := ErrorBody{StatusCode: status, Error: http.StatusText(status), Code: known.Code, Message: known.Message, JobID: known.Job}
 	for _, v := range known.Violations {
 		body.Details = append(body.Details, detailOf(v))
 	}

@@ -10,6 +10,7 @@ import (
 type Array struct {
 	tree *tree
 	at   uint32
+	form bool
 }
 
 // Len counts the elements.
@@ -29,7 +30,7 @@ func (a Array) All() iter.Seq2[int, Value] {
 		}
 		nodes := a.tree.nodes
 		for i, index := a.at+1, 0; i < nodes[a.at].after; i, index = nodes[i].after, index+1 {
-			if !yield(index, Value{a.tree, i}) {
+			if !yield(index, Value{a.tree, i, a.form}) {
 				return
 			}
 		}

@@ -16,6 +16,15 @@ import (
 type Object struct {
 	tree *tree
 	at   uint32
+	form bool
+}
+
+// OfForm is the object as one that somebody filled in: the typed getters of what is in it take
+// null, "", {} and [] for what was left blank, which is absent, and text that spells a number in
+// decimal for the number.
+func (o Object) OfForm() Object {
+	o.form = true
+	return o
 }
 
 // Get returns a member, whatever its type; ok is false when it is absent.
@@ -27,15 +36,21 @@ func (o Object) Get(name string) (v Value, ok bool) {
 	if at == 0 {
 		return Value{}, false
 	}
-	v = Value{o.tree, at}
+	v = Value{o.tree, at, o.form}
 	v.ask(asked)
 	return v, true
 }
 
-// Has says whether a member is there, null included.
+// Has says whether a member is there, null included; in a form, and not blank.
 func (o Object) Has(name string) bool {
-	_, ok := o.Get(name)
+	_, ok := o.given(name)
 	return ok
+}
+
+// given is a member that was not left blank in a form.
+func (o Object) given(name string) (v Value, ok bool) {
+	v, ok = o.Get(name)
+	return v, ok && (!o.form || !v.isBlank())
 }
 
 // IsNull says whether a member is there and null.
@@ -55,7 +70,7 @@ func (o Object) All() iter.Seq2[string, Value] {
 		}
 		nodes := o.tree.nodes
 		for i := o.at + 1; i < nodes[o.at].after; i = nodes[i+1].after {
-			v := Value{o.tree, i + 1}
+			v := Value{o.tree, i + 1, o.form}
 			v.ask(asked)
 			if !yield(o.tree.owned(o.tree.str(i)), v) {
 				return
@@ -75,7 +90,7 @@ func (o Object) Path() string {
 // get takes a member by one of Value's getters. It answers with the zero value and
 // false when the member is absent or of another type.
 func get[T any](o Object, name string, r *domain.Rules, as func(Value, *domain.Rules) (T, bool)) (value T, ok bool) {
-	if v, found := o.Get(name); found {
+	if v, found := o.given(name); found {
 		return as(v, r)
 	}
 	return value, false

@@ -2,6 +2,7 @@ package jsonread_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
@@ -219,5 +220,31 @@ func TestCanonicalIsEqualForEqualMeaningOnly(t *testing.T) {
 	want := `{"":null,"a":{"b":[15e-1,true,"x\u000a\"\\"],"c":-1e3},"é":{}}`
 	if got := string(parse(t, `{"é":{},"a":{"c":-1000,"b":[1.5,true,"x\n\"\\"]},"":null}`).Canonical()); got != want {
 		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+func TestWhatAFormLeavesBlankIsAbsent(t *testing.T) {
+	for text, want := range map[string]string{
+		`null`: "absent", `""`: "absent", `{}`: "absent", `[ ]`: "absent",
+		`"5"`: "5", `" +05 "`: "5", `"1e3"`: "1000", `5`: "5",
+		`"five"`: "a must be a number, not a string", `"1e400"`: "a must be a number, not a string", `{"b": 1}`: "a must be a number, not an object",
+		`"0.5"`: "a must be a whole number, not 0.5", `false`: "a must be a number, not a boolean",
+	} {
+		var r domain.Rules
+		got := "absent"
+		if n := parse(t, `{"a": `+text+`}`).OfForm().OptionalInt("a", &r); n != nil {
+			got = strconv.Itoa(*n)
+		} else if found := r.Violations(); len(found) > 0 {
+			got = found[0].String()
+		}
+		if got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+	}
+	var r domain.Rules
+	within, _ := parse(t, `{"a": {"b": "0.5", "c": null}}`).OfForm().OptionalObject("a", &r)
+	b, _ := within.Number("b", &r)
+	if c, present := within.Number("c", &r); b != 0.5 || c != 0 || present || len(r.Violations()) > 0 {
+		t.Errorf("within an object: %v, %v, %v", b, present, r.Violations())
 	}
 }

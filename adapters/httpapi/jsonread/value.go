@@ -12,6 +12,7 @@ import (
 type Value struct {
 	tree *tree
 	at   uint32
+	form bool
 }
 
 func (v Value) node() node { return v.tree.nodes[v.at] }
@@ -24,6 +25,34 @@ func (v Value) Path() string { return v.tree.path(v.at) }
 
 // IsNull says whether the value is null.
 func (v Value) IsNull() bool { return v.node().kind == null }
+
+// isBlank says whether the value is what a form has for a member that was left open.
+func (v Value) isBlank() bool {
+	switch n := v.node(); n.kind {
+	case null:
+		return true
+	case text:
+		return v.tree.str(v.at) == ""
+	case object, array:
+		return n.after == v.at+1
+	case boolean, number:
+	}
+	return false
+}
+
+// numeral is the JSON text of a number.
+func (v Value) numeral(r *domain.Rules) (raw string, ok bool) {
+	if v.form && v.node().kind == text {
+		n, isDecimal := domain.ReadDecimal(v.tree.str(v.at))
+		if _, err := n.Float64(); isDecimal && err == nil {
+			return string(n), true
+		}
+	}
+	if !v.wanted(number, r) {
+		return "", false
+	}
+	return v.tree.raw(v.at), true // Parse has checked syntax and range
+}
 
 // Text is the JSON text of the value as it was sent, without white space between
 // its parts: the order of members, the spelling of numbers and the escapes are the
@@ -88,10 +117,11 @@ func (v Value) Bool(r *domain.Rules) (value, ok bool) {
 
 // Number takes the value as a number.
 func (v Value) Number(r *domain.Rules) (value float64, ok bool) {
-	if !v.wanted(number, r) {
+	raw, ok := v.numeral(r)
+	if !ok {
 		return 0, false
 	}
-	value, _ = strconv.ParseFloat(v.tree.raw(v.at), 64) // Parse has checked syntax and range
+	value, _ = strconv.ParseFloat(raw, 64)
 	return value, true
 }
 
@@ -103,10 +133,10 @@ const maxInt = 1<<53 - 1
 // spelled 1000, 1000.0 or 1e3. A fraction is a violation not whole; one beyond is
 // too large or too small.
 func (v Value) Int(r *domain.Rules) (value int, ok bool) {
-	if !v.wanted(number, r) {
+	raw, ok := v.numeral(r)
+	if !ok {
 		return 0, false
 	}
-	raw := v.tree.raw(v.at)
 	d := parseDecimal(raw)
 	if !d.whole() {
 		r.Check(false, v.Path(), domain.NotWhole, "must be a whole number, not %s", legible(raw))
