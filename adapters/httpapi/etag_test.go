@@ -14,6 +14,7 @@ func TestWhatTheClientHasAlreadyIsNotSentAgain(t *testing.T) {
 	for _, path := range []string{
 		"/workflows", "/triggers", "/triggers/workflow-version/" + string(e.version), "/workflows/" + e.ids["workflows"],
 		"/triggers/" + e.ids["triggers"], "/sub-tenants/" + sub,
+		"/workflow-versions/" + string(e.version), "/workflows/versions/" + string(e.version),
 	} {
 		path = "/v1/gateway" + path
 		first := g.send(http.MethodGet, path, e.secret, "")

@@ -146,7 +146,7 @@ func TestExpressionsAreCheckedAgainstWhatTriggersDeclare(t *testing.T) {
 	g := newGateway(t)
 	c := g.customer("Acme")
 	saved := g.saveVersion(c, []byte(`{"nodes":[{"id":"a","type":"transform","version":"1.0.0","name":"A",
-		"config":{"transformType":"expression","expression":"[payload.order.totall, payload.note.trim(), payload.more.trim()]"}}],"edges":[]}`))
+		"config":{"transformType":"expression","expression":"[payload.order.totall, payload.note.trim(), payload.more.trim(), payload.order.x === 1, payload.order.y.trim()]"}}],"edges":[]}`))
 	id := fmt.Sprint(saved.field(t, "id"))
 	validate := func() string {
 		return findings(t, g.send(http.MethodPost, "/v1/gateway/workflow-versions/"+id+"/validate", c.secret, ""))

@@ -145,7 +145,7 @@ var strictResources = []string{prefix + "/api-keys", prefix + "/settings"}
 
 // strictOperations do so as well: no client has ever sent them anything else.
 var strictOperations = map[tenant.Operation]bool{
-	tenant.CompleteVersion: true, tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true, tenant.StartJob: true, tenant.CancelJob: true, tenant.TestNode: true,
+	tenant.CompleteVersion: true, tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true, tenant.StartJob: true, tenant.ReadJobs: true, tenant.CancelJob: true, tenant.TestNode: true,
 }
 
 func (r route) isStrict() bool {

@@ -65,14 +65,14 @@ func (s *Scheduler) selected(ctx context.Context, known selections, unit func() 
 	return domain.Fail(domain.Unavailable, "database_busy", "The triggers keep changing.")
 }
 
-// refusalOf says why no run is started at an instant, for the count and for people; both are
+// refusalOf says why no run is started at an instant, for the count and for the ledger; both are
 // empty where one is.
 func refusalOf(s run.Selection) (reason, message string) {
 	switch {
 	case s.Refused != nil:
 		return s.Refused.Code, s.Refused.Message
 	case s.Filtered:
-		return run.SkipFiltered, "The trigger's filter is false for this instant."
+		return run.SkipFiltered, run.SkipFiltered
 	}
 	return "", ""
 }

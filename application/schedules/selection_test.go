@@ -35,7 +35,7 @@ func TestAnInstantThatIsFilteredIsSuppressed(t *testing.T) {
 			w.fire(noon.Add(time.Duration(minute+1) * time.Minute))
 		}
 		for trg, want := range map[*trigger.Trigger]string{
-			even:   "suppressed The trigger's filter is false for this instant., fired , suppressed The trigger's filter is false for this instant.",
+			even:   "suppressed filtered, fired , suppressed filtered",
 			broken: strings.Repeat(`, suppressed The filter of the trigger cannot be computed with this payload: line 1, column 15: payload.order is undefined; cannot read "id"; write ?. before it where it may be missing`, 3)[2:],
 			plain:  "fired , fired , fired ",
 		} {

@@ -50,7 +50,7 @@ func (s *Scheduler) start(ctx context.Context, st outbound.Stores, wanted []sche
 }
 
 // startRuns starts a run for each fire, and returns, in their order, why a run cannot be
-// started, for people; empty where it was. The dedupe key is the instant, so that none is run
+// started, for the ledger; empty where it was. The dedupe key is the instant, so that none is run
 // twice even where the ledger has forgotten it.
 func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []scheduledRun, known selections, made *startedRuns) (refusals []string, err error) {
 	keys := make([]outbound.TriggerKey, len(wanted))
@@ -141,7 +141,7 @@ func (s *Scheduler) startBounded(ctx context.Context, st outbound.Stores, bounde
 			return err
 		case became.Skipped:
 			made.skipped = append(made.skipped, run.SkipConcurrency)
-			refusals[i] = "A run of the same concurrency key still goes on, and its overflow is set to skip."
+			refusals[i] = run.SkipConcurrency
 		case !became.Added:
 			refusals[i] = startedBefore
 		}

@@ -14,7 +14,8 @@ import (
 // it.
 type JobRepository interface {
 	// Insert adds a job that is running. While another one of the tenant is, it is a Conflict
-	// with the code job_running: of two units at the same time one inserts its job.
+	// with the code job_running, which names that one to whom it is shown: of two units at the
+	// same time one inserts its job.
 	Insert(ctx context.Context, j *job.Job) error
 
 	// Collect gives a job the runs that it is to work on, and returns how many: those within its

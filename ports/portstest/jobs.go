@@ -2,6 +2,7 @@ package portstest
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -251,7 +252,8 @@ func jobsOneAtATime(f fixture) {
 	for scope, named := range map[tenant.Scope]bool{tenant.All(owner): true, tenant.Only(owner, "team"): false} {
 		err := f.tryJob(f.newJob(scope, job.Retry, run.Filter{}), 9)
 		f.wantError(err, domain.Conflict, "job_running")
-		if strings.Contains(err.Error(), string(j.ID())) != named {
+		refused, _ := errors.AsType[*domain.Error](err)
+		if strings.Contains(err.Error(), string(j.ID())) != named || refused != nil && (refused.Job == string(j.ID())) != named {
 			f.Errorf("who may know the job is not told of it, or who may not is: %v", err)
 		}
 	}

@@ -72,6 +72,7 @@ func (x *inference) member(left ast.Expression, of typing.Type, name string, at 
 	switch rest {
 	case typing.Closed:
 		x.found(at, of.IsClaimed(), CodeUnknownMember, "%s has no member %q: it is %s%s", x.c.source(left), shortened(name), of, closest(name, of.MemberNames()))
+		return typing.Any // of which nothing else is said
 	case typing.Exact:
 		x.found(at, true, CodeMaybeMissing, "%s has no member %q, so it is always undefined: it is %s%s", x.c.source(left), shortened(name), of, closest(name, of.MemberNames()))
 	}

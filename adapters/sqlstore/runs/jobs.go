@@ -82,7 +82,9 @@ func (s jobs) errRunning(ctx context.Context, scope tenant.Scope) error {
 	if sub := scope.SubTenant(); sub != nil && running.Scope() != scope {
 		return domain.Fail(domain.Conflict, "job_running", "Another job of this tenant is running, and a tenant has one at a time. Ask again when it has ended.")
 	}
-	return domain.Fail(domain.Conflict, "job_running", "Job %s is running, and a tenant has one at a time. Follow it at /v1/gateway/jobs/%s, or cancel it.", running.ID(), running.ID())
+	refused := domain.Fail(domain.Conflict, "job_running", "Job %s is running, and a tenant has one at a time. Follow it at /v1/gateway/jobs/%s, or cancel it.", running.ID(), running.ID())
+	refused.Job = string(running.ID())
+	return refused
 }
 
 // Collect copies identifiers within the database.
