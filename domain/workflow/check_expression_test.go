@@ -29,3 +29,18 @@ func TestTheURLOfARequestIsCheckedAsAURL(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestCodeThatDoesNotCompileSaysWhere(t *testing.T) {
+	env := environment(t)
+	env.CompileCode = func(source string) (problem string, at workflow.Place) {
+		return "line 2, column 1: no " + source, workflow.Place{Line: 2, Column: 1}
+	}
+	got := workflow.Check(graph(t, nodes(step("a", "code", `{"source": "code"}`)), nil), env)
+	want := []workflow.Finding{{
+		Field: "nodes[0].config.source", NodeID: "a", Code: workflow.BadCode, At: workflow.Place{Line: 2, Column: 1},
+		Message: "must be the body of a function that compiles: line 2, column 1: no code",
+	}}
+	if diff := cmp.Diff(want, got.Details); diff != "" {
+		t.Error(diff)
+	}
+}
