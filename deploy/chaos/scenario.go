@@ -55,9 +55,9 @@ func scenarios(calls string) []*scenario {
 	all := func(ids ...string) func(int) []string { return func(int) []string { return ids } }
 	return append([]*scenario{
 		{
-			name: "code, transform", share: 20, done: all("total", "notice"),
+			name: "two transforms", share: 20, done: all("total", "notice"),
 			nodes: []map[string]any{
-				code("total", "return { id: payload.call, total: payload.amount * 1.23 };"),
+				harness.Transform("total", "{ id: payload.call, total: payload.amount * 1.23 }"),
 				harness.Transform("notice", "`Order ${input.id} is worth ${input.total}`"),
 			},
 			edges: harness.Chain("total", "notice"),
@@ -72,7 +72,7 @@ func scenarios(calls string) []*scenario {
 			},
 			nodes: []map[string]any{
 				harness.Node("big", "condition", map[string]any{"condition": fmt.Sprintf("payload.amount > %d", bigOrder)}),
-				call("charge", calls), harness.Transform("small", "{ waived: payload.amount }"), code("join", "return { of: payload.call };"),
+				call("charge", calls), harness.Transform("small", "{ waived: payload.amount }"), harness.Transform("join", "{ of: payload.call }"),
 			},
 			edges: []map[string]any{
 				{"sourceNodeId": "big", "targetNodeId": "charge", "sourceOutputKey": "true"},
@@ -88,18 +88,26 @@ func scenarios(calls string) []*scenario {
 			edges: harness.Chain("rest", "ship", "shipped"),
 		},
 		{
-			name: "answer, call", share: 10, effects: []string{"book"}, done: all("approve", "book"), awaits: awaitsAnswer,
+			name: "answer, call", share: 5, effects: []string{"book"}, done: all("approve", "book"), awaits: awaitsAnswer,
 			nodes: []map[string]any{
 				harness.Node("approve", "input", map[string]any{"prompt": "Approve?", "inputType": "text", "required": true}), call("book", calls),
 			},
 			edges: harness.Chain("approve", "book"),
 		},
 		{
-			name: "event", share: 10, done: all("paid", "thanks"), awaits: awaitsEvent,
+			name: "event", share: 5, done: all("paid", "thanks"), awaits: awaitsEvent,
 			nodes: []map[string]any{
 				harness.Node("paid", "waitForEvent", map[string]any{"event": paidEvent}), harness.Transform("thanks", "{ of: payload.call }"),
 			},
 			edges: harness.Chain("paid", "thanks"),
+		},
+		{
+			name: "code, call, code", share: 10, effects: []string{"bill"}, done: all("sum", "tax", "bill", "billed"),
+			nodes: []map[string]any{
+				code("sum", "return { total: payload.amount * 2 };"), code("tax", "return { total: input.total * 1.23 };"), call("bill", calls),
+				code("billed", "return { of: payload.call };"),
+			},
+			edges: harness.Chain("sum", "tax", "bill", "billed"),
 		},
 		callScenario(),
 		loopScenario(calls),
