@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/jobs"
 	"github.com/sluicehq/sluice/domain"
@@ -312,6 +313,64 @@ func TestRetryingHoldsToTheLimitOfALane(t *testing.T) {
 		j := d.finish(d.worker(d.Raw, 0), d.start(job.Retry, run.Filter{Trigger: trg.ID()}).ID())
 		if j.Done() != 1 || j.Failed() != 2 || j.Failures()[0].Code != "concurrency_limit" {
 			d.Errorf("it is %+v", j.State())
+		}
+	})
+}
+
+// advance makes a step of a run as a worker does.
+func (d *env) advance(id run.ID, fact run.Fact) *run.Run {
+	d.Helper()
+	known := directory.New(d.Raw)
+	known.SetReliable(true)
+	r := d.Get(id)
+	plan, err := execution.NewPlans(d.Raw, known, expression.Compiler{}, fixture.UnlimitedBudgets(), 0).Of(d.Context(), d.Owner, r.Source())
+	if err != nil {
+		d.Fatal(err)
+	}
+	from := r.Seq()
+	made, err := r.Advance(plan, run.Event{At: d.Clock.Now(), Secret: d.Key.Secret(id), Fact: fact})
+	if err != nil || made.Refused != nil {
+		d.Fatal(err, made.Refused)
+	}
+	d.Do(func(ctx context.Context, st outbound.Stores) error {
+		_, err := execution.Record(ctx, st, system.Random{}, execution.Step{Made: made, Written: outbound.RunStep{Run: r, From: from}})
+		return err
+	})
+	return r
+}
+
+// A loop that goes on has its items begin again, of which the job has some, too. What is in a lane
+// is recorded before the others.
+func TestAnItemThatBeginsAgainWithItsLoopCountsOnce(t *testing.T) {
+	onEachStore(t, func(d *env) {
+		d.ver = d.NewVersion([]string{`each forEach {"items": "payload.list"}`, "each/call " + fixture.CallNode}, nil)
+		trg := d.NewTrigger(d.ver, `{"concurrency": {"key": "\"one\"", "limit": 9, "overflow": "queue"}}`)
+		var parents []run.ID
+		for range 2 {
+			parents = append(parents, d.Call(trg, run.Call{EventData: fixture.Body(`{"list": [1]}`)}).Run)
+		}
+		for _, id := range parents {
+			d.advance(id, run.Started{})
+			items, err := d.Runs.List(d.Context(), d.Caller, run.Filter{Parent: id}, domain.Query{})
+			if err != nil || len(items.Items) != 1 {
+				d.Fatal(items, err)
+			}
+			d.advance(items.Items[0].ID, run.Started{})
+			item := d.advance(items.Items[0].ID, run.AttemptFailed{Node: "call", Attempt: 1, Code: "http_404", Message: "No."})
+			d.Same(run.StatusFailed, item.Status())
+			d.advance(id, run.ItemsEnded{Node: "each", Count: 1, Items: []run.Outcome{item.Outcome()}})
+			d.Same(run.StatusFailed, d.Get(id).Status())
+		}
+		d.Clock.Set(d.Clock.Now().Add(1e9))
+		d.finish(d.worker(d.Raw, 0), d.start(job.Retry, run.Filter{Children: true}).ID())
+		for _, id := range parents {
+			d.Do(func(ctx context.Context, st outbound.Stores) error {
+				loops, err := st.Runs.Loops.Of(ctx, d.Owner, id)
+				if err != nil || len(loops) != 1 || loops[0].Live != 1 {
+					d.Errorf("the loop is %+v, %v", loops, err)
+				}
+				return nil
+			})
 		}
 	})
 }
