@@ -147,8 +147,8 @@ func TestARunIsPausedWhileTheRunIsThatItWaitsFor(t *testing.T) {
 		if st := r.State(); st.ActiveSince != nil || st.WakeAt != nil {
 			t.Errorf("its time goes on: %+v", st)
 		}
-		if left := child.State().Timeout; left > r.State().Timeout {
-			t.Errorf("the child has %s, more than %s", left, r.State().Timeout)
+		if st := child.State(); st.Timeout-st.Used > r.State().Timeout {
+			t.Errorf("the child has %s less %s, more than %s", st.Timeout, st.Used, r.State().Timeout)
 		}
 		w.Ingest("e-1", run.ResumeOptions{Runs: []run.ID{child.ID()}})
 		if r = w.Until(id, "the run completes", fixture.Finished); r.Status() != run.StatusCompleted {

@@ -96,9 +96,7 @@ func (m *machine) child(of workflow.NodeID, c CallStart, payload json.RawMessage
 	}, m.at)
 	s := &r.state
 	s.Parent, s.ParentNode, s.ParentWaits, s.Depth = o.ID, of, c.Waits, o.Depth+1
-	if deadline, active := m.run.deadline(); active {
-		s.Timeout = max(min(s.Timeout, deadline.Sub(m.at)), time.Millisecond)
-	}
+	s.boundBy(m.run, m.at)
 	return r
 }
 

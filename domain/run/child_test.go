@@ -7,7 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // calling is a run whose node "call" is about to call another workflow.
@@ -38,7 +41,7 @@ func TestARunStartsAnotherOneWithItsStep(t *testing.T) {
 	want := run.New("run_2", run.Start{
 		Tenant: owner, Workflow: "wf_2", Version: "wfv_2", Entity: "order-7", DedupeKey: "wf_2:k", Cause: run.CauseCall, Payload: []byte(`{"n":1}`),
 	}, w.now).State()
-	want.Parent, want.ParentNode, want.ParentWaits, want.Depth, want.Timeout = runID, "call", true, 1, want.Timeout-time.Minute
+	want.Parent, want.ParentNode, want.ParentWaits, want.Depth, want.Used = runID, "call", true, 1, time.Minute
 	if diff := cmp.Diff(stored(want), stored(got)); diff != "" {
 		t.Error(diff)
 	}
@@ -49,6 +52,21 @@ func TestARunStartsAnotherOneWithItsStep(t *testing.T) {
 	if w.does(run.Resumed{Token: ""}); w.refusal() != "run_not_found" {
 		t.Errorf("an answer got %q", w.refusal())
 	}
+}
+
+// What a run had left when it called another is no bound for what repeats that one, or retries it.
+func TestARunThatWasCalledHasAllOfItsTimeAgain(t *testing.T) {
+	w := calling(t).after(trigger.DefaultTimeout - time.Second).calls(run.CallStart{Waits: true})
+	called := &harness{t: t, plan: run.NewPlan("wfv_2", workflow.RestoreGraph(nodes(`b httpRequest {"url": "https://example.com"}`), nil), registry(t), expression.Compiler{}), run: w.last.Start[0], now: w.now, open: map[workflow.NodeID]run.Execute{}, tokens: map[workflow.NodeID]string{}}
+	if called.does(run.Started{}).after(time.Second).does(run.TimeReached{}); called.run.Failure() == nil || called.run.Failure().Code != run.CodeTimeout {
+		t.Fatalf("it is %s: %+v", called.run.Status(), called.run.Failure())
+	}
+	again, err := called.run.Rerun(nil, "run_3", run.Again{}, called.now)
+	if err != nil || again.State().Timeout != trigger.DefaultTimeout || again.State().Used != 0 {
+		t.Errorf("what repeats it has %s, %v", again.State().Timeout, err)
+	}
+	called.does(run.RetryRequested{}).after(time.Minute).does(run.TimeReached{})
+	called.want(run.StatusRunning, "b=running")
 }
 
 func TestWhatARunMakesOfTheEndOfAnother(t *testing.T) {

@@ -10,9 +10,7 @@ import (
 // time, pauses and further attempts, in the order of the nodes.
 func (m *machine) due() {
 	if deadline, active := m.run.deadline(); active && !m.at.Before(deadline) {
-		m.finish(StatusFailed, &Failure{
-			Code: CodeTimeout, Message: "The run took longer than " + m.s.Timeout.String() + ", the time that it had.",
-		}, "")
+		m.finish(StatusFailed, &Failure{Code: CodeTimeout, Message: "The run took longer than " + m.hadTime() + "."}, "")
 		return
 	}
 	for i := range m.s.Nodes {
@@ -28,6 +26,14 @@ func (m *machine) due() {
 			m.attempt(i)
 		}
 	}
+}
+
+// hadTime says how long a run could take.
+func (m *machine) hadTime() string {
+	if m.s.Parent != "" {
+		return m.s.Timeout.String() + ", the time that it had, or than the run that started it had left"
+	}
+	return m.s.Timeout.String() + ", the time that it had"
 }
 
 // overdue says whether the pause of a node has ended by itself.

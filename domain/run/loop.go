@@ -268,19 +268,28 @@ func (r *Run) Item(of workflow.NodeID, id ID, index int, now time.Time) *Run {
 	o := r.state.Origin
 	o.Parent, o.ParentNode, o.ParentWaits, o.Cause = o.ID, of, true, CauseItem
 	o.Trigger, o.TriggerName, o.TriggerType, o.DedupeKey, o.RerunOf, o.Lane = "", "", "", "", "", Lane{}
-	if deadline, active := r.deadline(); active {
-		o.Timeout = max(min(o.Timeout, deadline.Sub(now)), time.Millisecond)
-	}
-	return o.item(id, index, now)
+	item := o.item(id, index, now)
+	item.state.boundBy(r, now)
+	return item
 }
 
-// Sibling makes the run of another item of the node that the run is of.
+// Sibling makes the run of another item of the node that the run is of. The end of that node's run
+// ends it, too.
 func (r *Run) Sibling(id ID, index int, now time.Time) *Run { return r.state.item(id, index, now) }
 
 func (o Origin) item(id ID, index int, now time.Time) *Run {
 	o.ID, o.Index, o.CreatedAt = id, index, now
 	o.Item, o.Outer = nil, nil
 	return &Run{state: State{Origin: o, Status: StatusPending, UpdatedAt: now}}
+}
+
+// boundBy leaves a run that begins no more time than the one has that it belongs to. Its timeout
+// stays, so that it has all of it when it is retried: what it belongs to has its own again by then,
+// or ends it before.
+func (s *State) boundBy(r *Run, now time.Time) {
+	if deadline, active := r.deadline(); active {
+		s.Used = max(0, s.Timeout-max(deadline.Sub(now), time.Millisecond))
+	}
 }
 
 // WithGiven is the run with what a store adds to it.

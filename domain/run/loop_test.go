@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -142,7 +143,7 @@ func TestTheRunOfAnItem(t *testing.T) {
 	of := parent.run.Item("each", "run_2", 0, parent.now)
 	st := of.State()
 	if st.Parent != runID || st.ParentNode != "each" || !st.ParentWaits || st.Depth != 0 || st.Cause != run.CauseItem || st.Entity != "order-7" || st.DedupeKey != "" ||
-		st.Timeout != parent.run.State().Timeout-time.Minute || string(st.Payload) != `{"list": [7]}` {
+		st.Timeout != parent.run.State().Timeout || st.Used != time.Minute || string(st.Payload) != `{"list": [7]}` {
 		t.Errorf("it is %+v", st.Origin)
 	}
 	body := run.NewBodyPlan(version, g, "each", registry(t), expression.Compiler{})
@@ -166,7 +167,7 @@ func TestTheRunOfAnItem(t *testing.T) {
 		t.Errorf("it is repeated: %v", err)
 	}
 	sibling := of.Sibling("run_4", 5, noon).State()
-	if sibling.Index != 5 || sibling.ID != "run_4" || sibling.Parent != runID || sibling.Status != run.StatusPending {
+	if sibling.Used != 0 || sibling.Index != 5 || sibling.ID != "run_4" || sibling.Parent != runID || sibling.Status != run.StatusPending {
 		t.Errorf("the next is %+v", sibling)
 	}
 }
@@ -184,6 +185,20 @@ func TestARunOfAnItemThatEndedGoesOnWhenItsLoopDoes(t *testing.T) {
 	if w.last.Was != run.StatusPending || w.run.Retries() != 1 {
 		t.Errorf("it was %s, retried %d times", w.last.Was, w.run.Retries())
 	}
+}
+
+// The run of a loop that is retried has all of its time again, and so have its items.
+func TestAnItemThatGoesOnHasTheTimeThatItsLoopHas(t *testing.T) {
+	all := append(nodes(each("")), inBody("each", nodes(`call httpRequest {"url": "https://example.com"}`))...)
+	parent := begin(t, plan(t, all, nil), start(`{"list": [1]}`)).after(trigger.DefaultTimeout - time.Second)
+	body := run.NewBodyPlan(version, workflow.RestoreGraph(all, nil), "each", registry(t), expression.Compiler{})
+	item := parent.run.Item("each", "run_2", 0, parent.now).WithGiven(json.RawMessage(`1`), nil)
+	w := &harness{t: t, plan: body, run: item, now: parent.now, open: map[workflow.NodeID]run.Execute{}, tokens: map[workflow.NodeID]string{}}
+	w.does(run.Started{}).after(time.Second).does(run.TimeReached{}).want(run.StatusFailed, "call=cancelled")
+	st := w.run.State()
+	st.Status, st.Failure, st.FinishedAt = run.StatusPending, nil, nil // as a store has it
+	w.run = run.Restore(st)
+	w.does(run.Started{}).after(time.Minute).does(run.TimeReached{}).want(run.StatusRunning, "call=running")
 }
 
 func TestTheOuterNodesThatABodyLooksAtAreFound(t *testing.T) {
