@@ -74,13 +74,18 @@ func (w *Worker) Run(ctx context.Context, failed func(error)) {
 }
 
 // Step deals with a batch of the job that has waited longest; worked is false when there is none.
-// What is wrong with a single run goes to failed.
+// What is wrong with a single run, and a job that cannot be read, goes to failed.
 func (w *Worker) Step(ctx context.Context, failed func(error)) (worked bool, err error) {
-	var j *job.Job
+	var claimed outbound.ClaimedJob
 	err = w.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		j, err = st.Runs.JobQueue.Claim(ctx, lease)
+		claimed, err = st.Runs.JobQueue.Claim(ctx, lease)
 		return err
 	})
+	if err == nil && claimed.Unreadable != nil {
+		failed(claimed.Unreadable)
+		return true, nil
+	}
+	j := claimed.Job
 	if err != nil || j == nil {
 		return false, err
 	}

@@ -42,14 +42,21 @@ type JobRepository interface {
 // its times are by the clock of the database.
 type JobQueue interface {
 	// Claim leases a running job of an active tenant for a time, the one that has waited longest
-	// first; nil when there is none that nobody has. Two units never claim the same one. A lease
+	// first; none when there is none that nobody has. Two units never claim the same one. A lease
 	// only keeps others from the same work: what a process does whose lease has ended counts as
-	// long as the job was not updated meanwhile.
-	Claim(ctx context.Context, period time.Duration) (*job.Job, error)
+	// long as the job was not updated meanwhile. One that cannot be read is postponed by
+	// [UnreadableWait], and returned as the reason.
+	Claim(ctx context.Context, period time.Duration) (ClaimedJob, error)
 
 	// Runs returns at most limit of the runs that a job has not come to, by id. A run that is gone
 	// has no source.
 	Runs(ctx context.Context, j *job.Job, limit int) ([]JobRun, error)
+}
+
+// ClaimedJob is a job that was leased, or the reason why it cannot be read; neither for none.
+type ClaimedJob struct {
+	Job        *job.Job
+	Unreadable error
 }
 
 // JobRun is a run that a job is to come to.

@@ -3,6 +3,7 @@ package portstest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -84,9 +85,9 @@ func (f fixture) getJob(scope tenant.Scope, id job.ID) (j *job.Job, err error) {
 func (f fixture) claimJob(period time.Duration) (id job.ID) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) error {
-		j, err := st.Runs.JobQueue.Claim(ctx, period)
-		if id = ""; j != nil {
-			id = j.ID()
+		claimed, err := st.Runs.JobQueue.Claim(ctx, period)
+		if id = ""; claimed.Job != nil {
+			id = claimed.Job.ID()
 		}
 		return err
 	})
@@ -103,6 +104,41 @@ func status(s run.Status) func(*run.State) {
 		if st.Status = s; s.Finished() {
 			st.FinishedAt = &noon
 		}
+	}
+}
+
+// UnreadableJobs is the contract of outbound.JobQueue for a job that cannot be read: it keeps none
+// of the others waiting.
+func UnreadableJobs(t *testing.T, open func(t *testing.T) DamageableStore) {
+	store := open(t)
+	f := fixture{t, store}
+	var all []*job.Job
+	for range 2 {
+		owner := f.tenant().ID()
+		f.started(owner)
+		j := f.newJob(tenant.All(owner), job.Cancel, run.Filter{})
+		f.job(j)
+		all = append(all, j)
+	}
+	if err := store.Exec(fmt.Sprintf(`UPDATE jobs SET failures = '{' WHERE id = '%s'`, all[0].ID())); err != nil {
+		t.Fatal(err)
+	}
+	var claimed outbound.ClaimedJob
+	claim := func() outbound.ClaimedJob {
+		f.write(func(ctx context.Context, st outbound.Stores) (err error) {
+			claimed, err = st.Runs.JobQueue.Claim(ctx, time.Minute)
+			return err
+		})
+		return claimed
+	}
+	if got := claim(); got.Job != nil || got.Unreadable == nil || !strings.Contains(got.Unreadable.Error(), string(all[0].ID())) {
+		t.Errorf("the first is %+v", got)
+	}
+	if got := claim(); got.Job == nil || got.Job.ID() != all[1].ID() || got.Unreadable != nil {
+		t.Errorf("the second is %+v", got)
+	}
+	if got := claim(); got.Job != nil || got.Unreadable != nil {
+		t.Errorf("another is %+v", got)
 	}
 }
 

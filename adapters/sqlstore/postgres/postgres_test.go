@@ -63,11 +63,13 @@ func TestWebhookStores(t *testing.T) {
 	})
 }
 
-func TestUnreadableWebhooks(t *testing.T) {
-	portstest.UnreadableWebhooks(t, func(t *testing.T) portstest.DamageableStore {
-		store, address := migrated(t)
-		return portstest.DamageableStore{UnitOfWork: store, BadTime: `'-infinity'`, Exec: portstest.ExecSQL(t, "postgres", address)}
-	})
+func TestUnreadableWebhooks(t *testing.T) { portstest.UnreadableWebhooks(t, damageable) }
+
+func TestUnreadableJobs(t *testing.T) { portstest.UnreadableJobs(t, damageable) }
+
+func damageable(t *testing.T) portstest.DamageableStore {
+	store, address := migrated(t)
+	return portstest.DamageableStore{UnitOfWork: store, BadTime: `'-infinity'`, Exec: portstest.ExecSQL(t, "postgres", address)}
 }
 
 func openLevels(t *testing.T) portstest.LevelStores {

@@ -258,27 +258,27 @@ func (s jobs) Sweep(ctx context.Context, before time.Time, limit int) (int, erro
 }
 
 // Claim takes turns: an update of a job lets those go first that have waited since before it.
-func (s jobs) Claim(ctx context.Context, period time.Duration) (*job.Job, error) {
+func (s jobs) Claim(ctx context.Context, period time.Duration) (claimed outbound.ClaimedJob, err error) {
 	var row struct {
 		jobRow
 		Now core.Instant `db:"now"`
 	}
 	clock := s.store.dialect.Clock
-	err := s.ReadRow(ctx, "find a job", &row, `SELECT `+jobColumns+`, `+clock+` AS now FROM jobs
+	err = s.ReadRow(ctx, "find a job", &row, `SELECT `+jobColumns+`, `+clock+` AS now FROM jobs
 		WHERE status = 'running' AND leased_until <= `+clock+core.HasLevel("jobs", s.Level())+`
 			AND EXISTS (SELECT 1 FROM tenants t WHERE t.id = jobs.tenant_id AND t.status = 'active')
 		ORDER BY leased_until, tenant_id LIMIT 1`+s.store.dialect.ClaimRows)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil //nolint:nilnil // there is none
+		return claimed, nil
 	}
 	if err != nil {
-		return nil, err
+		return claimed, err
+	}
+	if claimed.Job, claimed.Unreadable = row.restore(); claimed.Unreadable != nil {
+		period = outbound.UnreadableWait
 	}
 	_, err = s.Exec(ctx, "lease a job", `UPDATE jobs SET leased_until = $1 WHERE tenant_id = $2 AND id = $3`, row.Now.Add(period), row.Tenant, row.ID)
-	if err != nil {
-		return nil, err
-	}
-	return row.restore()
+	return claimed, err
 }
 
 // Runs reads lengths only.

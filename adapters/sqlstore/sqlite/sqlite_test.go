@@ -73,9 +73,11 @@ func TestProcesses(t *testing.T) { portstest.ProcessRepository(t, openLevels) }
 
 func TestLevels(t *testing.T) { portstest.Levels(t, openLevels) }
 
-func TestUnreadableWebhooks(t *testing.T) {
-	portstest.UnreadableWebhooks(t, func(t *testing.T) portstest.DamageableStore {
-		file := sqlitetest.File(t)
-		return portstest.DamageableStore{UnitOfWork: openFile(t, file), BadTime: `'0000'`, Exec: execSQL(t, file)}
-	})
+func TestUnreadableWebhooks(t *testing.T) { portstest.UnreadableWebhooks(t, damageable) }
+
+func TestUnreadableJobs(t *testing.T) { portstest.UnreadableJobs(t, damageable) }
+
+func damageable(t *testing.T) portstest.DamageableStore {
+	file := sqlitetest.File(t)
+	return portstest.DamageableStore{UnitOfWork: openFile(t, file), BadTime: `'0000'`, Exec: execSQL(t, file)}
 }
