@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
@@ -15,26 +16,27 @@ const maxCancelledBytes = 16 << 20
 
 // CancelOfWorkflow cancels at most limit unfinished runs of a workflow that is deleted in the
 // same unit of work, or was before; fewer where they are large. more says that there may be
-// others. Once the unit has committed, the cancelled ones are for outbound.RunSignals.
+// others. Once the unit has committed, those that changed are for outbound.RunSignals: the cancelled
+// ones, and those that wait for them.
 func CancelOfWorkflow(ctx context.Context, st outbound.Stores, random outbound.Random, scope tenant.Scope, of workflow.ID, reason string, limit int,
-) (cancelled []run.ID, more bool, err error) {
+) (cancelled int, changed []run.ID, more bool, err error) {
 	at, err := st.Runs.Queue.Now(ctx)
 	if err != nil {
-		return nil, false, err
+		return 0, nil, false, err
 	}
 	c := &canceller{st: st, scope: scope, at: at, reason: reason, steps: NewStepBuffer(st, random)}
 	for more = true; more && len(c.cancelled) < limit && c.size < maxCancelledBytes; {
 		ids, err := st.Runs.Overview.OfWorkflow(ctx, scope, of, limit-len(c.cancelled))
 		if err != nil {
-			return nil, false, err
+			return 0, nil, false, err
 		}
 		before := len(c.cancelled)
 		if err := c.cancel(ctx, ids); err != nil {
-			return nil, false, err
+			return 0, nil, false, err
 		}
 		more = len(c.cancelled)-before < len(ids) || len(c.cancelled) == limit // some may have ended by themselves
 	}
-	return c.cancelled, more, nil
+	return len(c.cancelled), c.changed(), more, nil
 }
 
 // canceller cancels runs in one unit of work.
@@ -48,6 +50,9 @@ type canceller struct {
 	size      int  // of the runs that were read
 	whole     bool // all of them, however large
 }
+
+// changed are the runs that were cancelled, and those that are to be looked at for it.
+func (c *canceller) changed() []run.ID { return slices.Concat(c.cancelled, c.steps.Roused) }
 
 // cancel cancels those of the runs that have not ended, up to maxCancelledBytes.
 func (c *canceller) cancel(ctx context.Context, ids []run.ID) error {

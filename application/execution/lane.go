@@ -14,12 +14,12 @@ const supersededReason = "A later run of the same concurrency key was started."
 // InLane is what became of a run that was to be started in a lane.
 type InLane struct {
 	outbound.StartedRun
-	Skipped   bool     // it was not started: the run of that id is live
-	Cancelled []run.ID // for it
+	Skipped bool     // it was not started: the run of that id is live
+	Changed []run.ID // that were cancelled for it, and those that wait for them
 }
 
 // StartInLane starts a run in its lane, or not, as its trigger says what is done where there is no
-// room. Once the unit has committed, the cancelled runs are for outbound.RunSignals.
+// room. Once the unit has committed, the changed runs are for outbound.RunSignals.
 func StartInLane(ctx context.Context, st outbound.Stores, random outbound.Random, r *run.Run, overflow trigger.Overflow,
 	start func(context.Context, ...*run.Run) ([]outbound.StartedRun, error),
 ) (made InLane, err error) {
@@ -60,7 +60,7 @@ func makeRoom(ctx context.Context, st outbound.Stores, random outbound.Random, r
 	}
 	c := &canceller{st: st, scope: scope, at: at, reason: supersededReason, steps: NewStepBuffer(st, random), whole: true}
 	err = c.cancel(ctx, in[0].Runs[:len(in[0].Runs)-r.Lane().Limit+1])
-	made.Cancelled = c.cancelled
+	made.Changed = c.changed()
 	return made, err
 }
 

@@ -246,7 +246,7 @@ func (s *startRequest) startOne(ctx context.Context, st outbound.Stores, trg *tr
 		overflow = bound.Overflow
 	}
 	made, err := execution.StartInLane(ctx, st, s.service.random, r, overflow, start)
-	if s.changed = append(s.changed, made.Cancelled...); made.Added {
+	if s.changed = append(s.changed, made.Changed...); made.Added {
 		s.changed = append(s.changed, made.ID)
 	}
 	return made, err

@@ -136,7 +136,7 @@ func (s *Scheduler) startBounded(ctx context.Context, st outbound.Stores, bounde
 		one := bounded[i]
 		bound, _ := one.trigger.Config().Concurrency()
 		became, err := execution.StartInLane(ctx, st, s.random, one.run, bound.Overflow, st.Runs.Runs.Start)
-		switch made.runs = append(made.runs, became.Cancelled...); {
+		switch made.runs = append(made.runs, became.Changed...); {
 		case err != nil:
 			return err
 		case became.Skipped:

@@ -52,19 +52,20 @@ func (s *Service) CancelOrphans(ctx context.Context) (cancelled int, err error) 
 // cancelAll cancels the unfinished runs of a workflow, some in each unit.
 func (s *Service) cancelAll(ctx context.Context, origin outbound.RunOrigin) (n int, err error) {
 	for {
-		var cancelled []run.ID
+		var cancelled int
+		var changed []run.ID
 		var more bool
 		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-			cancelled, more, err = execution.CancelOfWorkflow(ctx, st, s.random, tenant.All(origin.Tenant), origin.Workflow, orphanedReason, cancelBatch)
+			cancelled, changed, more, err = execution.CancelOfWorkflow(ctx, st, s.random, tenant.All(origin.Tenant), origin.Workflow, orphanedReason, cancelBatch)
 			return err
 		})
 		if err != nil {
 			return n, err
 		}
-		if len(cancelled) > 0 {
-			s.signals.Notify(cancelled...)
+		if len(changed) > 0 {
+			s.signals.Notify(changed...)
 		}
-		if n += len(cancelled); !more {
+		if n += cancelled; !more {
 			return n, nil
 		}
 	}

@@ -50,19 +50,19 @@ func (s *Service) Delete(ctx context.Context, who tenant.Caller, id workflow.ID,
 // else first, and says whether there may be others. The order matters: once the workflow is deleted no run
 // of it can be started, and those that were being started are found.
 func (s *Service) cancelWith(ctx context.Context, who tenant.Caller, id workflow.ID, first func(context.Context, outbound.Stores) error) (more bool, err error) {
-	var cancelled []run.ID
+	var changed []run.ID
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := first(ctx, st); err != nil {
 			return err
 		}
-		cancelled, more, err = execution.CancelOfWorkflow(ctx, st, s.random, who.Scope, id, deletedReason, cancelBatch)
+		_, changed, more, err = execution.CancelOfWorkflow(ctx, st, s.random, who.Scope, id, deletedReason, cancelBatch)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	if len(cancelled) > 0 {
-		s.signals.Notify(cancelled...)
+	if len(changed) > 0 {
+		s.signals.Notify(changed...)
 	}
 	return more, nil
 }

@@ -227,6 +227,26 @@ func TestDeletingAWorkflowCancelsItsRuns(t *testing.T) {
 	}
 }
 
+// What waits for a run that is cancelled is to be looked at as well.
+func TestDeletingAWorkflowTellsOfTheRunsThatWaitForIts(t *testing.T) {
+	h := newEnv(t, openSQLite(t))
+	parent := h.runs(1, "wfv_other", "wf_other")[0]
+	h.do(func(ctx context.Context, st outbound.Stores) error {
+		s := run.New("run_called", run.Start{
+			Tenant: h.who.Tenant(), Workflow: h.version.Workflow(), Version: h.version.ID(), Entity: "e", Cause: run.CauseCall,
+		}, system.Clock{}.Now()).State()
+		s.Parent, s.ParentNode, s.ParentWaits = parent, "call", true
+		_, err := st.Runs.Runs.Start(ctx, run.Restore(s))
+		return err
+	})
+	if err := h.workflows.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(1)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(h.notified.ids, []run.ID{"run_called", parent}) {
+		t.Errorf("%v are reported", h.notified.ids)
+	}
+}
+
 // What others see of a deletion: the workflow as it was with all its runs, and then nothing
 // of it any more but runs that are being cancelled.
 func TestADeletionIsSeenWholeOrNotAtAll(t *testing.T) {
