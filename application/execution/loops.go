@@ -3,14 +3,20 @@ package execution
 import (
 	"context"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
+
+// LoopGoesOn is the code of a step that ends an item because nobody waits for it, where somebody
+// does again.
+const LoopGoesOn = "loop_goes_on"
 
 // moveLoops keeps what loops begin with steps, counts the steps of items, and starts the runs of
 // those whose turn it is. It returns the runs that are to be looked at.
 func moveLoops(ctx context.Context, st outbound.Stores, random outbound.Random, all []Step) (roused []run.ID, err error) {
 	var moves []outbound.LoopMove
+	unwanted := make(map[outbound.LoopKey]bool)
 	models := make(map[outbound.LoopKey]*run.Run) // of the next items: the run of the node, or of one of its items
 	for _, one := range all {
 		r := one.Written.Run
@@ -32,6 +38,7 @@ func moveLoops(ctx context.Context, st outbound.Stores, random outbound.Random, 
 			if models[key] == nil {
 				models[key] = r
 			}
+			unwanted[key] = unwanted[key] || one.Made.Unwanted
 			moves = append(moves, outbound.LoopMove{Loop: key, Was: one.Made.Was, Is: r.Status()})
 		}
 	}
@@ -43,6 +50,9 @@ func moveLoops(ctx context.Context, st outbound.Stores, random outbound.Random, 
 		return nil, err
 	}
 	for _, turn := range turns {
+		if unwanted[turn.Loop] && !turn.Left {
+			return nil, domain.Fail(domain.Conflict, LoopGoesOn, "The run of the loop was retried in the meantime, and waits for its items again.")
+		}
 		begun, err := startItems(ctx, st, models[turn.Loop], turn)
 		if err != nil {
 			return nil, err

@@ -17,7 +17,8 @@ type Step struct {
 
 // Record writes steps of different runs in the caller's unit: the runs, their histories, the runs
 // that they start, and the events that they cause. Where a dedupe key stands for another run
-// already, it is a Conflict with the code [KeyTaken]. It returns the runs that are to be looked at
+// already, it is a Conflict with the code [KeyTaken], and with [LoopGoesOn] where an item ended that
+// is wanted again. It returns the runs that are to be looked at
 // once the unit has committed: those that were started, or woken.
 func Record(ctx context.Context, st outbound.Stores, random outbound.Random, all ...Step) (roused []run.ID, err error) {
 	steps := make([]outbound.RunStep, len(all))

@@ -142,7 +142,7 @@ func (j *job) lookAtFamily() jobOutcome {
 	}
 	if (left || !j.run.Wants(statuses[0])) && !j.run.Status().Finished() {
 		j.looked = woken
-		return j.apply(run.CancelRequested{Reason: "The run that started this one has ended."})
+		return j.apply(run.CancelRequested{Reason: "The run that started this one has ended.", Unwanted: true})
 	}
 	var live run.ChildrenChanged
 	for i, id := range family[1:] {

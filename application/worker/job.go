@@ -291,6 +291,11 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 			j.updateSize()
 			j.shrink()
 			return j.takeUp(step)
+		case isCode(err, execution.LoopGoesOn):
+			if end := j.reload(); end != jobContinue {
+				return end
+			}
+			return j.catchUp()
 		case !isCode(err, "stale_run"):
 			j.session.report(fmt.Errorf("run %s: %w", j.lease.Run, err))
 			if !outbound.Sleep(j.ctx, pause) {

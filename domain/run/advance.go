@@ -353,6 +353,7 @@ func (m *machine) cancel(f CancelRequested) {
 		m.refuse(domain.Conflict, "run_finished", "Run %s has ended already; it is %s.", m.s.ID, m.s.Status)
 		return
 	}
+	m.step.Unwanted = f.Unwanted
 	m.finish(StatusCancelled, nil, f.Reason)
 }
 

@@ -90,7 +90,8 @@ type EventArrived struct {
 // CancelRequested ends the run. A run that has ended refuses it as a Conflict
 // run_finished.
 type CancelRequested struct {
-	Reason string // for people; may be empty
+	Reason   string // for people; may be empty
+	Unwanted bool   // nobody waits for the item that the run is of; see [Step]
 }
 
 // RetryRequested continues a failed run at the node that failed, or at the edges that

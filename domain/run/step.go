@@ -26,6 +26,7 @@ type Step struct {
 	Happened []DomainEvent     // to send as events
 	Finished bool              // the run ended with this step
 	Was      Status            // of the run before
+	Unwanted bool              // it ended because nobody waits for the item that it is of: that is still so when the step is stored
 	Turned   bool              // what the run's parent looks at has changed: the run has ended, is paused, or goes on
 	Known    bool              // no fact came from outside: whoever has the run as it was before can find them again
 	Used     Meter             // what computing it took
@@ -45,7 +46,7 @@ func (s Step) MayWait() bool {
 func (s Step) Then(next Step) Step {
 	s.History, s.Happened = append(s.History, next.History...), append(s.Happened, next.Happened...)
 	s.WakeAt, s.Finished, s.Turned = next.WakeAt, next.Finished, s.Turned || next.Turned
-	s.Known = s.Known && next.Known
+	s.Known, s.Unwanted = s.Known && next.Known, s.Unwanted || next.Unwanted
 	s.Start, s.Loops, s.Left = append(s.Start, next.Start...), append(s.Loops, next.Loops...), append(s.Left, next.Left...)
 	s.Used.Add(next.Used.Steps, next.Used.Memory)
 	if s.Execute = append(s.Execute, next.Execute...); next.Finished {

@@ -60,6 +60,7 @@ type LoopTurn struct {
 	Items   []ItemTurn
 	Payload PayloadID // of their runs
 	Woke    bool      // the run of the node was woken
+	Left    bool      // nobody waits for the node any more
 }
 
 // ItemTurn is an item that begins.

@@ -220,6 +220,7 @@ func (s loops) turn(ctx context.Context, row *loopRow, moves []outbound.LoopMove
 			l.Next = turn.Items[room-1].Index + 1
 		}
 	}
+	turn.Left = l.Left
 	turn.Woke = !l.Left && (l.Over() != before.Over() || l.AllPaused() != before.AllPaused())
 	row.Next, row.Live, row.Paused, row.Failed = l.Next, l.Live, l.Paused, l.Failed
 	return turn, nil
