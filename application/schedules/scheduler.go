@@ -3,6 +3,8 @@ package schedules
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -85,11 +87,14 @@ func (s *Scheduler) fire(ctx context.Context, d due) (claimed []outbound.DueSche
 	defer cancel()
 	var made *startedRuns
 	known := make(selections)
-	err = s.selected(ctx, known, func() error {
+	without, err := s.selected(ctx, known, func(without map[tenant.ID]bool) error {
 		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			if claimed, err = d.claim(ctx, st); err != nil {
 				return err
 			}
+			claimed = slices.DeleteFunc(claimed, func(one outbound.DueSchedule) bool {
+				return without[one.Trigger.Tenant()] && one.Trigger.Config().Selects()
+			})
 			plans, looked := d.plan(claimed)
 			claimed = claimed[:len(looked)] // the rest stays due
 			if made, err = s.carryOut(ctx, st, plans, known, d.now); err != nil {
@@ -108,7 +113,15 @@ func (s *Scheduler) fire(ctx context.Context, d due) (claimed []outbound.DueSche
 	if len(made.runs) > 0 {
 		s.signals.Notify(made.runs...)
 	}
-	return claimed, nil
+	return claimed, s.postponeAll(ctx, d.now, without)
+}
+
+// postponeAll makes the schedules of tenants wait that could not be looked at.
+func (s *Scheduler) postponeAll(ctx context.Context, now time.Time, of map[tenant.ID]bool) (err error) {
+	for _, owner := range slices.Sorted(maps.Keys(of)) {
+		err = errors.Join(err, s.postpone(ctx, now, now.Add(busyDelay), outbound.TriggerKey{Scope: tenant.All(owner)}))
+	}
+	return err
 }
 
 func keysOf(claimed []outbound.DueSchedule) []outbound.TriggerKey {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 )
 
@@ -46,23 +47,48 @@ func (*errSelectionUnknown) Error() string { return "it is not known whether the
 // maxSelectionRounds bounds how often a unit may meet further instants.
 const maxSelectionRounds = 3
 
-// selected runs a unit until it has met no instant that is unknown.
-func (s *Scheduler) selected(ctx context.Context, known selections, unit func() error) error {
+// selectTimeout is how long the schedules of all others wait until there is memory to look at an
+// instant of a tenant.
+const selectTimeout = 250 * time.Millisecond
+
+// selected runs a unit until it has met no instant that is unknown. It runs without those that
+// select of tenants who compute so much already that there was no memory for another look.
+func (s *Scheduler) selected(ctx context.Context, known selections, unit func(without map[tenant.ID]bool) error) (without map[tenant.ID]bool, err error) {
+	without = make(map[tenant.ID]bool)
 	for range maxSelectionRounds {
-		err := unit()
+		err := unit(without)
 		open, isUnknown := errors.AsType[*errSelectionUnknown](err)
 		if !isUnknown {
-			return err
+			return without, err
 		}
 		for _, one := range open.open {
-			made, err := s.selections.Of(ctx, []byte(one.fire.Payload().String()), one.fire.RecordedAt(), []*trigger.Trigger{one.trigger})
-			if err != nil {
-				return err
+			owner := one.trigger.Tenant()
+			if without[owner] {
+				continue
 			}
-			known[one.key()] = made[0]
+			made, err := s.selection(ctx, one)
+			switch {
+			case err == nil:
+				known[one.key()] = made
+			case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+				without[owner] = true
+			default:
+				return nil, err
+			}
 		}
 	}
-	return domain.Fail(domain.Unavailable, "database_busy", "The triggers keep changing.")
+	return nil, domain.Fail(domain.Unavailable, "database_busy", "The triggers keep changing.")
+}
+
+// selection finds what a trigger makes of an instant.
+func (s *Scheduler) selection(ctx context.Context, about selecting) (run.Selection, error) {
+	ctx, cancel := context.WithTimeout(ctx, selectTimeout)
+	defer cancel()
+	made, err := s.selections.Of(ctx, []byte(about.fire.Payload().String()), about.fire.RecordedAt(), []*trigger.Trigger{about.trigger})
+	if err != nil {
+		return run.Selection{}, err
+	}
+	return made[0], nil
 }
 
 // refusalOf says why no run is started at an instant, for the count and for the ledger; both are

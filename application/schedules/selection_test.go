@@ -6,6 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/budget"
+	"github.com/sluicehq/sluice/adapters/expression"
+	"github.com/sluicehq/sluice/application/execution"
+	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -49,6 +53,32 @@ func TestAnInstantThatIsFilteredIsSuppressed(t *testing.T) {
 		}
 		if runs := w.stored(even); len(runs) != 1 || len(w.stored(broken)) != 0 {
 			t.Errorf("%+v", runs)
+		}
+	})
+}
+
+// A tenant that has used up its memory keeps nobody else waiting, and its own schedules wait.
+func TestSchedulesWaitForNoMemoryOfOthers(t *testing.T) {
+	onEachStore(t, func(w *env) {
+		busy, plain := w.filtered(`true`), w.schedule(1, `{"cron":"* * * * *"}`)[0]
+		other := w.withTenant()
+		free, others := other.filtered(`true`), other.schedule(1, `{"cron":"* * * * *"}`)[0]
+		budgets := budget.Divide(4<<30, 4).OfRuns()
+		held := budgets.Computing.Max()
+		if err := budgets.Computing.Reserve(t.Context(), w.tenant.ID(), held); err != nil {
+			t.Fatal(err)
+		}
+		w.scheduler = schedules.NewScheduler(recorded{timed{w.store, w.clock}, w.runs}, execution.NewSelections(expression.Compiler{}, budgets), w.runs, w.clock, counted{}, 0)
+		w.fire(noon.Add(time.Minute))
+		for trg, want := range map[*trigger.Trigger]int{busy: 0, plain: 1, free: 1, others: 1} {
+			if got := len(w.fires(trg)); got != want {
+				t.Errorf("%d instants of %s are in the ledger, not %d", got, trg.ID(), want)
+			}
+		}
+		budgets.Computing.Release(w.tenant.ID(), held)
+		w.fire(noon.Add(time.Minute + 45*time.Second))
+		if got := len(w.fires(busy)); got != 1 {
+			t.Errorf("%d instants are in the ledger in the end", got)
 		}
 	})
 }
