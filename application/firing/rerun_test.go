@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain"
-	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -34,7 +33,6 @@ func (d *env) edit(ver *workflow.Version, nodes ...workflow.NodeDraft) {
 
 func TestARunOfADraftExecutesWhatItWas(t *testing.T) {
 	onEachStore(t, func(d *env) {
-		d.Raw.Level = process.Latest
 		ver := d.draft([]string{`a transform {"expression": "payload.n + 1"}`, `b input {"prompt": "Ok?", "inputType": "boolean"}`}, []string{"a -> b"})
 		r, err := d.Firing.StartVersion(d.Context(), d.Caller, domain.IdempotencyKey{}, ver.ID(), run.Call{EventData: json.RawMessage(`{"n": 1}`)})
 		if err != nil {

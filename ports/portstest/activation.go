@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -187,7 +188,7 @@ func triggersMoved() map[string]func(f fixture) {
 			trg := f.attach(first)
 			f.changeVersion(second.Tenant(), second.ID(), func(ver *workflow.Version) {
 				state := ver.State()
-				state.Level = 1
+				state.Level = process.Latest + 1
 				*ver = *workflow.RestoreVersion(state)
 			})
 			f.moving(first, second, hour)

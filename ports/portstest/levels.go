@@ -29,6 +29,7 @@ func Levels(t *testing.T, open func(t *testing.T) LevelStores) {
 		"a run whose version needs a level is leased to who has it":              runLevels,
 		"runs that need a level keep no others from being leased":                runBacklogLevels,
 		"a run that older processes would begin otherwise is leased to others":   repeatedRunLevels,
+		"a run that another one started is leased to who wakes that one":         childRunLevels,
 		"a job that needs a level is leased to who has it":                       jobLevels,
 	} {
 		t.Run(claim, func(t *testing.T) {
@@ -250,6 +251,30 @@ func repeatedRunLevels(l levels) {
 	l.newer.step(finished, outbound.RunLease{}, busy, func(st *run.State) { st.FinishedAt = nil })
 	l.older.leases("what is retried", 9, 9)
 	l.newer.leases("what is retried, again", 9, 9, drafted)
+}
+
+func childRunLevels(l levels) {
+	parent := l.newer.started(l.newer.tenant().ID())
+	l.older.leases("nobody started it", 9, 9, parent)
+	called, item := l.newer.started(parent.Tenant(), childOf(parent)), l.newer.started(parent.Tenant(), childOf(parent), func(st *run.State) { st.Cause = run.CauseItem })
+	l.older.leases("both need the level", 9, 9)
+	leased := l.newer.leases("they need the level", 9, 9, called, item)
+	var retried []outbound.RunStep
+	for _, one := range leased {
+		finished := l.newer.step(one.Run, one.Lease, over)
+		retried = append(retried, stepped(finished, outbound.RunLease{}, busy, func(st *run.State) { st.FinishedAt = nil }))
+	}
+	l.newer.mustStep(retried...)
+	l.older.leases("what is retried", 9, 9)
+	l.newer.leases("what is retried, again", 9, 9, called, item)
+	loop := l.newer.loop(l.newer.idle(parent.Tenant()), 1, 1, true)
+	loop.moves(outbound.LoopMove{})
+	loop.ends(0, run.StatusFailed)
+	l.newer.write(func(ctx context.Context, st outbound.Stores) error {
+		return st.Runs.Loops.Begin(ctx, loop.parent, run.LoopStart{Node: "each", Again: true}, "")
+	})
+	loop.wants("it begins again", "0!", loop.moves(outbound.LoopMove{}))
+	l.older.leases("the one that was woken, without its item", 9, 9, loop.parent)
 }
 
 func runBacklogLevels(l levels) {

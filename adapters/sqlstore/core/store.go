@@ -33,8 +33,8 @@ type Store struct {
 	waiting        atomic.Int64  // units that wait for their turn
 	waits, waited  atomic.Int64  // how often units waited for that, and for how long in all, in nanoseconds
 
-	// Level is the feature level of this process: rows that need a higher one are not claimed.
-	// It is set before the store is used.
+	// Level is the feature level of this process: rows that need a higher one are not claimed. It
+	// is that of this version unless it is set before the store is used.
 	Level process.Level
 
 	// AllowSlowStatements lets statements of the store take as long as they have to, until what it
@@ -67,7 +67,7 @@ type Migration struct {
 // New returns a store over two pools, which may be the same: one for units that
 // write and one for units that only read. A unit hands out its repositories.
 func New(writer, reader *sqlx.DB, dialect Dialect, migrator Migrator, notices Notices, repositories func(*Unit) outbound.Stores) *Store {
-	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator, notices: notices, repositories: repositories}
+	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator, notices: notices, repositories: repositories, Level: process.Latest}
 	if dialect.ForUpdate == "" {
 		s.writing, s.writingMuch = make(chan struct{}, 1), make(chan struct{}, 1)
 	}

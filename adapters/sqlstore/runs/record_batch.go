@@ -102,7 +102,7 @@ func (d dialect) recordSteps() string {
 	), revived AS (
 		INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, lane, lane_limit, needs_level)
 		SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint), ` + due + `, r.lane, CAST(r.lane_limit AS integer),
-			coalesce((SELECT ` + levelOf("o", levelOfSnapshot("o")) + ` FROM runs o WHERE o.tenant_id = r.tenant_id AND o.id = r.id), 0)
+			coalesce((SELECT ` + levelOf("o", levelToGoOn("o")) + ` FROM runs o WHERE o.tenant_id = r.tenant_id AND o.id = r.id), 0)
 		FROM steps r WHERE r.finished_at IS NULL AND CAST(r.number AS bigint) = 0
 		ON CONFLICT DO NOTHING RETURNING tenant_id, id
 	), live AS (

@@ -210,18 +210,18 @@ func levelOf(table, least string) string {
 }
 
 // levelToBegin is what a process must have to begin the run, besides what its version needs:
-// older ones would not look for a snapshot, and execute anew what the run takes over.
+// older ones would not look for a snapshot, execute anew what the run takes over, and not wake
+// the run that started it.
 func levelToBegin(r *run.Run) int {
-	if r.Source().Snapshot == "" && !r.TakesOver() {
+	if r.Source().Snapshot == "" && !r.TakesOver() && r.Parent() == "" {
 		return 0
 	}
 	return int(process.SecondRelease)
 }
 
-// levelOfSnapshot is what a run of a table needs that executes a snapshot, which processes of
-// older versions would not look for.
-func levelOfSnapshot(table string) string {
-	return `CASE WHEN ` + table + `.snapshot_id IS NULL THEN 0 ELSE ` + strconv.Itoa(int(process.SecondRelease)) + ` END`
+// levelToGoOn is the same of a run of a table that has begun.
+func levelToGoOn(table string) string {
+	return `CASE WHEN ` + table + `.snapshot_id IS NULL AND ` + table + `.parent_run_id = '' THEN 0 ELSE ` + strconv.Itoa(int(process.SecondRelease)) + ` END`
 }
 
 // startAttempts bounds how often a key that has served its time is contended for.
