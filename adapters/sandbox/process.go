@@ -31,6 +31,7 @@ var (
 	errTimedOut    = errors.New("sandbox: the process was killed because its time was over")
 	errOutOfMemory = errors.New("sandbox: the process had no memory left")
 	errCrashed     = errors.New("sandbox: the process ended while it worked")
+	errNotAsked    = errors.New("sandbox: the process did not take the request")
 )
 
 // startTimeout is how long a process may take to greet.
@@ -87,7 +88,7 @@ func (p *process) do(ctx context.Context, asked request) (answer reply, err erro
 	p.served++
 	err = p.guarded(ctx, asked.Timeout+killGrace, func() error {
 		if err := writeFrame(p.in, body); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", errNotAsked, err)
 		}
 		return p.read(&answer)
 	})
@@ -124,7 +125,7 @@ func (p *process) guarded(ctx context.Context, limit time.Duration, talk func() 
 	case err != nil:
 		p.end()
 		if p.errors.has("out of memory") || p.errors.has("cannot allocate memory") {
-			return errOutOfMemory
+			return fmt.Errorf("%w: %w", errOutOfMemory, err)
 		}
 		return fmt.Errorf("%w: %w", errCrashed, err)
 	}

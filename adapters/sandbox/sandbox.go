@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,10 +102,13 @@ const crashedMessage = "The process that ran the code ended before the code did.
 // Compile says what is wrong with a source.
 func (s *Sandbox) Compile(ctx context.Context, owner tenant.ID, source string) (problem string, at workflow.Place, err error) {
 	answer, err := s.do(ctx, owner, request{Compile: true, Source: source, Timeout: compileTimeout, Memory: compileMemory})
-	if answer.Code != "" && answer.Message == "" {
-		answer.Message = answer.Code
+	switch {
+	case err != nil || answer.Code == "":
+		return "", at, err
+	case answer.Code == codeCrashed || answer.Code == codeTimeout: // which says nothing of the source
+		return "", at, unavailable(soon, "The process that reads code ended before it had read it, or took too long.")
 	}
-	return answer.Message, workflow.Place{Line: answer.Line, Column: answer.Column}, err
+	return cmp.Or(answer.Message, answer.Code), workflow.Place{Line: answer.Line, Column: answer.Column}, nil
 }
 
 func failed(code, message string) *outbound.NodeFailed {
@@ -121,7 +125,12 @@ func (s *Sandbox) do(ctx context.Context, owner tenant.ID, asked request) (answe
 	if err != nil {
 		return answer, err
 	}
-	answer, err = p.do(ctx, asked)
+	if answer, err = p.do(ctx, asked); errors.Is(err, errNotAsked) { // it ended while it had nothing to do
+		if p, err = s.start(ctx, owner); err != nil {
+			return answer, err
+		}
+		answer, err = p.do(ctx, asked)
+	}
 	switch {
 	case err == nil:
 		s.put(p)
@@ -159,6 +168,10 @@ func (s *Sandbox) take(ctx context.Context, owner tenant.ID) (*process, error) {
 		return p, nil
 	}
 	s.mu.Unlock()
+	return s.start(ctx, owner)
+}
+
+func (s *Sandbox) start(ctx context.Context, owner tenant.ID) (*process, error) {
 	p, err := start(ctx, s.opts.Command)
 	var refusal *refused
 	switch {

@@ -366,7 +366,40 @@ func TestAProcessThatGoesWrongIsReplaced(t *testing.T) {
 					t.Fatal(err, shown(o))
 				}
 			}
+			problem, _, err := s.Compile(t.Context(), "ten_a", "return 1")
+			if of := want == "code_out_of_memory"; of != (problem != "") || of == errors.Is(err, domain.Unavailable) {
+				t.Errorf("a source that compiles: %v, %q", err, problem)
+			}
 		})
+	}
+}
+
+func TestAnIdleProcessThatWasKilledIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := open(t, "serve", 1)
+	for range 3 {
+		if o, err := s.Run(t.Context(), call("return 1", nil)); err != nil || shown(o) != "1" {
+			t.Fatal(err, shown(o))
+		}
+		killIdle(t, s)
+		if problem, _, err := s.Compile(t.Context(), "ten_a", "return 1"); err != nil || problem != "" {
+			t.Fatal(err, problem)
+		}
+		killIdle(t, s)
+	}
+}
+
+func killIdle(t *testing.T, s *sandbox.Sandbox) {
+	t.Helper()
+	idle := s.IdleProcesses()
+	if len(idle) != 1 {
+		t.Fatalf("%d processes are idle", len(idle))
+	}
+	if err := idle[0].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := idle[0].Wait(); err != nil {
+		t.Fatal(err)
 	}
 }
 
