@@ -301,7 +301,7 @@ type LaneState struct {
 	Runs []run.ID // the first [MaxLane] in the order in which they were started: those that are live, then those that wait
 }
 
-// LatestRuns is how many runs RunOrigins.Latest looks at.
+// LatestRuns is how many runs RunOrigins.Latest looks at: of those that none started, and of all.
 const LatestRuns = 100
 
 // RunOrigins finds what runs came from, without reading them.
@@ -312,8 +312,8 @@ type RunOrigins interface {
 
 	// Latest returns the run of a version that was created last of those that have finished, and
 	// how large it is, as Of does; of any version of the workflow for an empty one. It looks at
-	// the newest [LatestRuns] only, and returns the newest of them where none has finished. None
-	// at all is NotFound with the code run_not_found.
+	// the newest [LatestRuns] only, at none of an item, and returns the newest of them where none
+	// has finished. None at all is NotFound with the code run_not_found.
 	Latest(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (run.ID, int64, error)
 
 	// Live is for the gateway itself, and not scoped to one tenant. It returns at most limit of the different origins that unfinished runs have, in one

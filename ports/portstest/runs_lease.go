@@ -116,4 +116,19 @@ func latestRun(f fixture) {
 	latest("of another workflow", "wf_other", "", "")
 	f.step(old, outbound.RunLease{}, ends)
 	latest("two have finished", wf, "", old.ID())
+	for i := range outbound.LatestRuns {
+		f.started(owner, func(s *run.State) {
+			s.Workflow, s.Version, s.CreatedAt = wf, first, s.CreatedAt.Add(time.Hour+time.Duration(i)*time.Second)
+			s.Parent, s.ParentNode, s.Cause, s.Index = old.ID(), "each", run.CauseItem, i
+		})
+	}
+	latest("it has many items", wf, first, old.ID())
+	latest("of the workflow, too", wf, "", old.ID())
+	called := f.started(owner, childOf(old), func(s *run.State) { s.Workflow, s.Version, s.CreatedAt = wf, second, s.CreatedAt.Add(2*time.Hour) })
+	f.step(called, outbound.RunLease{}, ends)
+	latest("another one called it", wf, second, called.ID())
+	for i := range outbound.LatestRuns {
+		at(3*60+i, first)
+	}
+	latest("all that have finished are too old", wf, first, at(5*60, first).ID())
 }

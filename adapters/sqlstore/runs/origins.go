@@ -34,7 +34,8 @@ func (s origins) Of(ctx context.Context, scope tenant.Scope, id run.ID) (run.Sou
 	return run.Source{Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot), Loop: workflow.NodeID(row.Loop)}, row.Size, err
 }
 
-// Latest reads the newest entries of one index, and their rows.
+// Latest reads the newest entries of one index, and their rows. Items, which may be all of the
+// newest, leave those that nobody started to be found.
 func (s origins) Latest(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (run.ID, int64, error) {
 	d := s.store.dialect
 	column, value := "workflow_id", string(of)
@@ -42,13 +43,14 @@ func (s origins) Latest(ctx context.Context, scope tenant.Scope, of workflow.ID,
 		column, value = "workflow_version_id", string(version)
 	}
 	in, args := core.Within(scope, core.BySubTenant, value, outbound.LatestRuns)
-	const newest = ` ORDER BY created_at DESC, id DESC LIMIT `
+	const newest = ` ORDER BY created_at DESC, id DESC LIMIT $3`
+	all := `SELECT id FROM ` + cmp.Or(d.Facets, "runs") + ` WHERE tenant_id = $1 AND ` + column + ` = $2`
 	var row struct {
 		ID   string `db:"id"`
 		Size int64  `db:"size"`
 	}
 	err := s.ReadRow(ctx, "find the latest run", &row, `SELECT id, `+wholeSize+` AS size FROM runs WHERE tenant_id = $1 AND item_index IS NULL AND id `+
-		d.AmongFirst(`SELECT id FROM `+cmp.Or(d.Facets, "runs")+` WHERE tenant_id = $1 AND `+column+` = $2`+newest+`$3`)+in+
+		d.AmongFirst(`SELECT id FROM (`+all+` AND parent_run_id = ''`+newest+`) AS alone UNION ALL SELECT id FROM (`+all+newest+`) AS latest`)+in+
 		` ORDER BY finished_at IS NULL, created_at DESC, id DESC LIMIT 1`, args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", 0, core.NotFound(err, "run_not_found", "There is no such run.")
