@@ -30,6 +30,16 @@ func LiveOrigins(s *Store) (query string, args []any) {
 	return s.dialect.liveOrigins(), []any{"", "", 500}
 }
 
+// Unfinished is the statement that finds whether a trigger has unfinished runs. 0.1.0, which may run
+// beside, has the same.
+func Unfinished(s *Store, owner, id string) (query string, args []any) {
+	table, parameter, err := s.dialect.Keys([]core.KeyRow{{Tenant: owner, ID: id}})
+	if err != nil {
+		panic(err) // texts can be encoded
+	}
+	return unfinished(table), []any{parameter}
+}
+
 // LetGo is the statement that lets runs of a lane go.
 func LetGo(s *Store, owner, lane string) (query string, args []any) {
 	return s.letGo, []any{owner, lane}

@@ -16,6 +16,11 @@ type overview struct{ *unit }
 
 var _ outbound.RunOverview = overview{}
 
+// unfinished finds those of the triggers of a table r that have live runs.
+func unfinished(table string) string {
+	return `SELECT r.tenant_id, r.id FROM ` + table + ` WHERE EXISTS (SELECT 1 FROM live_runs u WHERE u.tenant_id = r.tenant_id AND u.trigger_id = r.id)`
+}
+
 // Unfinished asks for all triggers in one statement.
 func (s overview) Unfinished(ctx context.Context, of []*trigger.Trigger) ([]bool, error) {
 	if len(of) == 0 {
@@ -30,8 +35,7 @@ func (s overview) Unfinished(ctx context.Context, of []*trigger.Trigger) ([]bool
 		return nil, err
 	}
 	var busy []core.KeyRow
-	err = s.ReadRows(ctx, "find unfinished runs", &busy, `SELECT r.tenant_id, r.id FROM `+table+` WHERE EXISTS (
-		SELECT 1 FROM live_runs u WHERE u.tenant_id = r.tenant_id AND u.trigger_id = r.id AND u.trigger_id <> '')`, parameter)
+	err = s.ReadRows(ctx, "find unfinished runs", &busy, unfinished(table), parameter)
 	if err != nil {
 		return nil, err
 	}

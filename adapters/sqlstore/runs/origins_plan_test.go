@@ -20,11 +20,16 @@ func TestOriginsOfRunsAreFoundWithoutReadingTheRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-			statement, args := runs.LiveOrigins(store.Runs)
-			prepare, execute := prepared(statement, args)
-			if p := plantest.Explain(t, db, execute, prepare, `SET LOCAL plan_cache_mode = `+mode); p.Buffers == 0 || p.Buffers > 50 {
-				t.Errorf("after %q with %s it looked at %d pages:\n%s", statistics, mode, p.Buffers, p.Text)
+			check := func(what, statement string, args []any) {
+				prepare, execute := prepared(statement, args)
+				if p := plantest.Explain(t, db, execute, prepare, `SET LOCAL plan_cache_mode = `+mode); p.Buffers == 0 || p.Buffers > 50 {
+					t.Errorf("after %q with %s, %s looked at %d pages:\n%s", statistics, mode, what, p.Buffers, p.Text)
+				}
 			}
+			origins, args := runs.LiveOrigins(store.Runs)
+			check("looking for origins", origins, args)
+			unfinished, args := runs.Unfinished(store.Runs, "tenant_1", "trg_1")
+			check("looking for runs of a trigger without", unfinished, args)
 		}
 	}
 }
@@ -54,5 +59,9 @@ func TestSQLiteFindsOriginsOfRunsByTheirIndex(t *testing.T) {
 		if !strings.Contains(text, "SEARCH u USING COVERING INDEX live_runs_workflow "+step) {
 			t.Errorf("there is no search for %s:\n%s", step, text)
 		}
+	}
+	statement, args = runs.Unfinished(store.Runs, "tenant_1", "trg_1")
+	if text = queryPlan(t, db, statement, args); !strings.Contains(text, "USING COVERING INDEX live_runs_trigger (trigger_id=? AND tenant_id=?)") {
+		t.Errorf("there is no search for a trigger:\n%s", text)
 	}
 }

@@ -3,7 +3,7 @@
 
 -- +goose Up
 CREATE INDEX live_runs_workflow ON live_runs (workflow_id, tenant_id);
-CREATE INDEX live_runs_trigger ON live_runs (trigger_id, tenant_id) WHERE trigger_id <> '';
+CREATE INDEX live_runs_trigger ON live_runs (trigger_id, tenant_id);
 DROP INDEX live_runs_origin;
 
 -- +goose Down
