@@ -70,12 +70,13 @@ func (j *job) takeUp(step run.Step) jobOutcome {
 	return j.catchUp()
 }
 
-// again makes what was held once more, from the run as it is stored, and records each step of it.
+// again reads the run again. What was held is made once more from there, and each step of it recorded.
 func (j *job) again() jobOutcome {
-	j.recordsAll = true
-	if end := j.reload(); end != jobContinue {
+	lost := !j.held.isEmpty()
+	if end := j.reload(); end != jobContinue || !lost {
 		return end
 	}
+	j.recordsAll = true
 	return j.resume()
 }
 

@@ -303,12 +303,6 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 			}
 			pause = min(2*pause, maxRecordPause)
 		}
-		if !j.held.isEmpty() {
-			if end := j.again(); end != jobContinue {
-				return end
-			}
-			continue
-		}
 		if !isStoreError(err) {
 			tries++
 		}
@@ -319,7 +313,7 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 			return j.unrecordable(err)
 		}
 		// Nobody knows whether what failed took effect all the same.
-		if end := j.reload(); end != jobContinue {
+		if end := j.again(); end != jobContinue {
 			return end
 		}
 	}

@@ -101,14 +101,7 @@ func scenarios(calls string) []*scenario {
 			},
 			edges: harness.Chain("paid", "thanks"),
 		},
-		{
-			name: "code, call, code", share: 10, effects: []string{"bill"}, done: all("sum", "tax", "bill", "billed"),
-			nodes: []map[string]any{
-				code("sum", "return { total: payload.amount * 2 };"), code("tax", "return { total: input.total * 1.23 };"), call("bill", calls),
-				code("billed", "return { of: payload.call };"),
-			},
-			edges: harness.Chain("sum", "tax", "bill", "billed"),
-		},
+		codeScenario(calls),
 		callScenario(),
 		loopScenario(calls),
 		{
@@ -117,6 +110,18 @@ func scenarios(calls string) []*scenario {
 			nodes:    []map[string]any{call("tick", calls)}, edges: []map[string]any{},
 		},
 	}, laneScenarios()...)
+}
+
+// codeScenario is a workflow that computes before and after a call.
+func codeScenario(calls string) *scenario {
+	return &scenario{
+		name: "code, call, code", share: 10, effects: []string{"bill"}, done: func(int) []string { return []string{"sum", "tax", "bill", "billed"} },
+		nodes: []map[string]any{
+			code("sum", "return { total: payload.amount * 2 };"), code("tax", "return { total: input.total * 1.23 };"), call("bill", calls),
+			code("billed", "return { of: payload.call };"),
+		},
+		edges: harness.Chain("sum", "tax", "bill", "billed"),
+	}
 }
 
 // callScenario is a workflow that calls another one and waits for it.
