@@ -47,8 +47,7 @@ type canceller struct {
 	reason    string
 	steps     *StepBuffer
 	cancelled []run.ID
-	size      int  // of the runs that were read
-	whole     bool // all of them, however large
+	size      int // of the runs that were read
 }
 
 // changed are the runs that were cancelled, and those that are to be looked at for it.
@@ -60,7 +59,7 @@ func (c *canceller) cancel(ctx context.Context, ids []run.ID) error {
 		return err
 	}
 	for _, id := range ids {
-		if c.size >= maxCancelledBytes && !c.whole {
+		if c.size >= maxCancelledBytes {
 			break
 		}
 		r, err := c.st.Runs.Runs.Get(ctx, c.scope, id)

@@ -35,8 +35,9 @@ func StartInLane(ctx context.Context, st outbound.Stores, random outbound.Random
 	return made, err
 }
 
-// makeRoom finds whether there is room for a run, or cancels others for it. An id says that it is
-// not to be started.
+// makeRoom finds whether there is room for a run, or cancels others for it: the oldest, up to
+// maxCancelledBytes of them. Where that is not enough the run waits, as it would in a queue, and the
+// next one that is started cancels on. An id says that it is not to be started.
 func makeRoom(ctx context.Context, st outbound.Stores, random outbound.Random, r *run.Run, overflow trigger.Overflow) (made InLane, err error) {
 	in, err := st.Runs.Lanes.Enter(ctx, r.Tenant(), r.Lane().Name)
 	if err != nil || len(in[0].Runs) < r.Lane().Limit {
@@ -58,7 +59,7 @@ func makeRoom(ctx context.Context, st outbound.Stores, random outbound.Random, r
 	if err != nil {
 		return made, err
 	}
-	c := &canceller{st: st, scope: scope, at: at, reason: supersededReason, steps: NewStepBuffer(st, random), whole: true}
+	c := &canceller{st: st, scope: scope, at: at, reason: supersededReason, steps: NewStepBuffer(st, random)}
 	err = c.cancel(ctx, in[0].Runs[:len(in[0].Runs)-r.Lane().Limit+1])
 	made.Changed = c.changed()
 	return made, err

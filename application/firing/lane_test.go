@@ -1,12 +1,16 @@
 package firing_test
 
 import (
+	"context"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // bounded is a configuration that lets so many runs of a customer be live.
@@ -77,6 +81,26 @@ func TestALaterRunHasTheOldestCancelled(t *testing.T) {
 		d.Same(c, d.Call(trg, again)) // which cancels none
 		d.Same("cancelled, pending, pending", d.statuses(a, b, c))
 	})
+}
+
+// One unit cancels no more than so many bytes of runs, and the next goes on.
+func TestLargeRunsAreCancelledSomeAtATime(t *testing.T) {
+	d := newEnv(t, fixture.OpenSQLite(t))
+	trg := d.NewTrigger(d.NewVersion([]string{fixture.WaitNode}, nil), bounded("30", "queue"))
+	call := run.Call{EventData: fixture.Body(`{"customer":7,"text":"` + strings.Repeat("x", 1<<20) + `"}`)}
+	var before []run.Fired
+	for range 20 {
+		before = append(before, d.Call(trg, call))
+	}
+	d.Do(func(ctx context.Context, st outbound.Stores) error {
+		state := trg.State()
+		state.Config = trigger.RestoreConfig(bounded("1", "cancelRunning"))
+		return st.Triggers.Update(ctx, trigger.Restore(state))
+	})
+	first := d.Call(trg, ofCustomer)
+	d.Same(strings.Repeat("cancelled, ", 16)+"pending, pending, pending, pending, pending", d.statuses(append(before, first)...))
+	last := d.Call(trg, ofCustomer)
+	d.Same(strings.Repeat("cancelled, ", 21)+"pending", d.statuses(append(before, first, last)...))
 }
 
 func TestARunIsNotRetriedWhereThereIsNoRoom(t *testing.T) {
