@@ -167,6 +167,42 @@ func TestExpressionsAreCheckedAgainstWhatTriggersDeclare(t *testing.T) {
 	}
 }
 
+func TestCallsAreCheckedAgainstWhatIsCalled(t *testing.T) {
+	g := newGateway(t)
+	c := g.customer("Acme")
+	callee := g.saveVersion(c, []byte(`{"nodes":[{"id":"give","type":"return","version":"1.0.0","name":"Give","config":{"value":{"total":"{{ payload.order.total * 2 }}"}}}],"edges":[]}`))
+	id, of := callee.field(t, "id"), callee.field(t, "workflowId")
+	g.createTrigger(c.secret, fmt.Sprintf(`{"workflowVersionId":%q,"name":"Order","type":"webhook","config":{"payloadSchema":{
+		"order":{"type":"object","required":true,"properties":{"total":{"type":"number","required":true}}}}}}`, id))
+	other := g.send(http.MethodPost, "/v1/gateway/workflows", c.secret, `{"name":"Caller"}`)
+	caller := g.send(http.MethodPost, "/v1/gateway/workflow-versions", c.secret, fmt.Sprintf(`{"workflowId":%q,"nodes":[
+		{"id":"none","type":"callWorkflow","version":"1.0.0","name":"None","config":{"workflowId":%[2]q,"input":{"order":null}}},
+		{"id":"text","type":"callWorkflow","version":"1.0.0","name":"Text","config":{"workflowId":%[2]q,"input":{"order":{"total":"{{ payload.total }} EUR"}}}},
+		{"id":"right","type":"callWorkflow","version":"1.0.0","name":"Right","config":{"workflowId":%[2]q,"input":{"order":{"total":"{{ payload.total }}"}}}},
+		{"id":"read","type":"transform","version":"1.0.0","name":"Read","config":{"transformType":"expression","expression":"[input.totl, input.total.trim()]"}},
+		{"id":"goes","type":"callWorkflow","version":"1.0.0","name":"Goes","config":{"workflowId":%[2]q,"wait":false,"input":{"order":{"total":5}}}},
+		{"id":"id","type":"transform","version":"1.0.0","name":"Id","config":{"transformType":"expression","expression":"input.runId.map(x => x)"}}],
+		"edges":[{"sourceNodeId":"right","targetNodeId":"read"},{"sourceNodeId":"goes","targetNodeId":"id"}]}`, other.field(t, "id"), of))
+	validate := func() string {
+		return findings(t, g.send(http.MethodPost, fmt.Sprint("/v1/gateway/workflow-versions/", caller.field(t, "id"), "/validate"), c.secret, ""))
+	}
+	const always = "  nodes[5].config.expression 1:13 [not_a_function] at line 1, column 13: input.runId is string, which has no method map\n"
+	if diff := cmp.Diff(always, validate()); diff != "" {
+		t.Errorf("of a version that is not active: %s", diff)
+	}
+	if got := g.send(http.MethodPost, fmt.Sprint("/v1/gateway/workflow-versions/", id, "/publish"), c.secret, ""); got.status != http.StatusOK {
+		t.Fatalf("publishing got %d: %s", got.status, got.body)
+	}
+	const want = "  nodes[0].config.input [type_clash] must be what the triggers of the workflow that is called declare: it has a member \"order\" that is null where { total: number } is wanted\n" +
+		"  nodes[1].config.input [type_clash] must be what the triggers of the workflow that is called declare: it has a member \"order\" that has a member \"total\" that is string where number is wanted\n" +
+		always +
+		"  warning: nodes[3].config.expression 1:8 [maybe_missing] at line 1, column 8: input has no member \"totl\", so it is always undefined: it is { total: number }; did you mean total?\n" +
+		"  warning: nodes[3].config.expression 1:26 [not_a_function] at line 1, column 26: input.total is number, which has no method trim\n"
+	if diff := cmp.Diff(want, validate()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestOfTwentyPublishesAtOnceOneVersionIsActive(t *testing.T) {
 	g := newGateway(t)
 	c := g.customer("Acme")

@@ -36,7 +36,7 @@ func (s *Versions) Complete(ctx context.Context, who tenant.Caller, idempotency 
 	now := s.clock.Now()
 	var checked candidate
 	err = s.reserved(ctx, who.Tenant(), func(reserve reserveFunc) (err error) {
-		checked, err = s.check(ctx, who, id, trigger.PublishOptions{}, reserve, func(ver *workflow.Version, env workflow.Environment) (err error) {
+		checked, err = s.check(ctx, who, id, trigger.PublishOptions{}, reserve, call.Calls, func(ver *workflow.Version, env workflow.Environment) (err error) {
 			if done.Completion, err = workflow.Complete(ver.Graph(), env, call); err == nil && sample != nil {
 				err = sample.Check("sample", ver.Graph())
 			}

@@ -51,8 +51,9 @@ func weightOfSchemas(of []trigger.Config) int64 {
 	return 8*w.Bytes + 2*w.Tree()
 }
 
-// reserveFunc reserves what it takes to check a version and to read the schemas.
-type reserveFunc func(ver *workflow.Version, schemas []trigger.Config) error
+// reserveFunc reserves the bytes that it takes to check a version with all that it is checked
+// against.
+type reserveFunc func(need int64) error
 
 // needsMemory ends a unit of work that cannot go on before somebody has waited.
 type needsMemory struct{ bytes int64 }
@@ -69,12 +70,11 @@ func isMemoryNeeded(err error) bool {
 // held of the database while it waits.
 func (s *Versions) reserved(ctx context.Context, owner tenant.ID, do func(reserve reserveFunc) error) error {
 	if s.memory == nil {
-		return do(func(*workflow.Version, []trigger.Config) error { return nil })
+		return do(func(int64) error { return nil })
 	}
 	var held int64
 	defer func() { s.memory.Release(owner, held) }()
-	reserve := func(ver *workflow.Version, schemas []trigger.Config) error {
-		need := weightOfCheck(ver.Graph()) + weightOfSchemas(schemas)
+	reserve := func(need int64) error {
 		switch {
 		case need <= held:
 			return nil

@@ -12,7 +12,6 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
-	"github.com/sluicehq/sluice/domain/typing"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -68,7 +67,7 @@ func (s *Versions) publish(ctx context.Context, who tenant.Caller, idempotency d
 			published = inbound.Published{}
 			wasActive, checked, failure := false, candidate{}, notFound
 			if failure == nil {
-				checked, failure = s.check(ctx, who, id, asked, reserve, func(ver *workflow.Version, env workflow.Environment) (err error) {
+				checked, failure = s.check(ctx, who, id, asked, reserve, workflow.Graph.Calls, func(ver *workflow.Version, env workflow.Environment) (err error) {
 					wasActive = ver.Active()
 					published.Warnings, err = ver.Publish(env, now)
 					return err
@@ -144,22 +143,7 @@ type candidate struct {
 	version  *workflow.Version
 	registry *node.Registry
 	triggers []workflow.AttachedTrigger
-	called   map[workflow.ID]bool
-}
-
-// calledBy finds the workflows that a version may call: those of its sub-tenant.
-func calledBy(ctx context.Context, st outbound.Stores, ver *workflow.Version) (map[workflow.ID]bool, error) {
-	called := make(map[workflow.ID]bool)
-	for _, id := range ver.Graph().Calls() {
-		wf, err := st.Workflows.Get(ctx, tenant.All(ver.Tenant()), id)
-		switch {
-		case err == nil:
-			called[id] = wf.SubTenant() == ver.SubTenant()
-		case !errors.Is(err, domain.NotFound):
-			return nil, err
-		}
-	}
-	return called, nil
+	called   map[workflow.ID]callee
 }
 
 // stillGets says whether a version gets all triggers that it was checked with. Another one
@@ -180,10 +164,11 @@ func (c candidate) stillGets(now []workflow.AttachedTrigger) bool {
 }
 
 // check reads a version and what it is checked against, and lets do check it once there
-// is memory for that.
+// is memory for that. calls says what it calls as far as that matters.
 func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.VersionID, asked trigger.PublishOptions, reserve reserveFunc,
-	do func(*workflow.Version, workflow.Environment) error) (found candidate, err error) {
+	calls func(workflow.Graph) []workflow.ID, do func(*workflow.Version, workflow.Environment) error) (found candidate, err error) {
 	var schemas []trigger.Config
+	var need int64 // bytes of memory
 	found.registry, err = s.registry(ctx, who, func(ctx context.Context, st outbound.Stores) (err error) {
 		if found.version, err = st.Versions.Get(ctx, who.Scope, id); err != nil {
 			return err
@@ -191,17 +176,21 @@ func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.Ver
 		h, err := handOver(ctx, st, who, found.version, asked)
 		found.triggers, schemas = h.attached(), h.payloadSchemas()
 		if err == nil {
-			found.called, err = calledBy(ctx, st, found.version)
+			need = weightOfCheck(found.version.Graph()) + weightOfSchemas(schemas)
+			found.called, err = calledBy(ctx, st, found.version, calls(found.version.Graph()), s.roomForCallees(need))
 		}
 		return err
 	})
 	if err == nil {
-		err = reserve(found.version, schemas)
+		for _, c := range found.called {
+			need += c.weight
+		}
+		err = reserve(need)
 	}
 	if err != nil {
 		return found, err
 	}
-	env := workflow.Environment{Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers, Payload: payloadType(schemas), Called: found.called}
+	env := workflow.Environment{Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers, Payload: workflow.PayloadType(schemasOf(schemas)), Called: calleesOf(found.called)}
 	var unread error // why a source could not be read
 	if s.code != nil {
 		env.CompileCode = func(source string) (problem string, at workflow.Place) {
@@ -268,28 +257,21 @@ const maxPayloads = 4
 
 // payloadSchemas are the configurations that say what the triggers start runs with; none where
 // one of them does not say.
-func (h handover) payloadSchemas() (all []trigger.Config) {
-	triggers := h.own
+func (h handover) payloadSchemas() []trigger.Config {
 	if h.why == "" {
-		triggers = slices.Concat(h.own, h.old)
+		return payloadSchemas(slices.Concat(h.own, h.old))
 	}
-	for _, trg := range triggers {
+	return payloadSchemas(h.own)
+}
+
+func payloadSchemas(of []*trigger.Trigger) (all []trigger.Config) {
+	for _, trg := range of {
 		if !trg.Config().HasPayloadSchema() || trg.Type() != trigger.Webhook || len(all) == maxPayloads {
 			return nil
 		}
 		all = append(all, trg.Config())
 	}
 	return all
-}
-
-func payloadType(of []trigger.Config) typing.Type {
-	payloads := make([]typing.Type, len(of))
-	for i, config := range of {
-		if schema, ok := config.PayloadSchema(); ok {
-			payloads[i] = typing.FromSchema(schema, typing.Open)
-		}
-	}
-	return typing.Union(payloads...)
 }
 
 // maxStale is how often something is done again because a record was changed in between.
@@ -319,7 +301,7 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, idempotency 
 	}
 	now := s.clock.Now()
 	err = s.reserved(ctx, who.Tenant(), func(reserve reserveFunc) error {
-		_, failure := s.check(ctx, who, id, asked, reserve, func(ver *workflow.Version, env workflow.Environment) error {
+		_, failure := s.check(ctx, who, id, asked, reserve, workflow.Graph.Calls, func(ver *workflow.Version, env workflow.Environment) error {
 			found = workflow.Check(ver.Graph(), env)
 			return nil
 		})

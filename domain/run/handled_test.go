@@ -71,3 +71,9 @@ func TestAConditionForFailuresThatCannotBeComputedTakesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestAConditionForFailuresSeesTheFailureUnderTheNodesName(t *testing.T) {
+	w := begin(t, plan(t, nodes("a call", expr("b", "1"), expr("c", "1")),
+		edges(`a.onError -> b nodes.a.error.code === "timeout"`, `a.onError -> c nodes.a.error.code !== "timeout"`)), start(`{}`)).fails("a", "timeout", false)
+	w.want(run.StatusCompleted, "a=failed(timeout) b=completed c=skipped")
+}

@@ -245,7 +245,7 @@ func (v view) eachBefore(i int, u uses, do func(j int)) {
 	if u.named != nil {
 		for _, id := range u.named {
 			j, known := v.plan.index[id]
-			if known && v.gave(j) && (v.plan.nodes[i].before.has(j) || u.result && j == i) {
+			if known && (v.plan.nodes[i].before.has(j) && v.gave(j) || u.result && j == i) {
 				do(j)
 			}
 		}

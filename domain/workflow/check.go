@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/sluicehq/sluice/domain"
@@ -24,7 +23,7 @@ type Environment struct {
 	Registry    node.Registry     // what the tenant sees
 	Expressions Expressions       // the expression language
 	Triggers    []AttachedTrigger // all triggers of the version once it is published, active or not
-	Called      map[ID]bool       // those of [Graph.Calls] that nodes of the version may call
+	Called      map[ID]Callee     // those of [Graph.Calls] that nodes of the version may call
 	Payload     typing.Type       // what they start runs with
 
 	// CompileCode says what is wrong with the source of a code node, and where; empty where
@@ -50,7 +49,8 @@ type Report struct {
 //     run before.
 //   - Nodes whose body others are run others, and have one; no run starts in it.
 //   - Branch targets in the configuration are nodes that an edge leads to.
-//   - Nodes that call a workflow name one that there is.
+//   - Nodes that call a workflow name one that there is, and call it with what its triggers
+//     declare.
 //   - What expressions compute can be right: they read no member that a closed object
 //     does not have, call no method that the value does not have, and give no operation
 //     what it always refuses. Types are gradual: what nothing is known of is right.
@@ -77,7 +77,7 @@ func Check(g Graph, env Environment) Report {
 func newChecker(g Graph, env Environment) *checker {
 	c := &checker{
 		g: g, env: env, payload: env.Payload,
-		triggerNodes: g.triggerNodes(), steps: make([]step, len(g.nodes)), guards: make(map[int]Checked, len(g.edges)), readNodes: map[NodeID]bool{},
+		triggerNodes: g.triggerNodes(), steps: make([]step, len(g.nodes)), guards: make(map[int]Checked, len(g.edges)), readNodes: map[NodeID]bool{}, results: map[ID]typing.Type{},
 	}
 	c.starts, c.alwaysStarts = c.whereRunsBegin()
 	return c
@@ -182,9 +182,11 @@ type checker struct {
 	starts       map[NodeID]bool // where some runs begin
 	alwaysStarts map[NodeID]bool // where all runs begin
 	payload      typing.Type
-	readNodes    map[NodeID]bool // what nodes gave that something reads by its name
-	readsAnyNode bool            // something reads what nodes gave whose names are not written out
-	asked        *askedSource    // nil where nothing is asked for
+	readNodes    map[NodeID]bool    // what nodes gave that something reads by its name
+	readsAnyNode bool               // something reads what nodes gave whose names are not written out
+	asked        *askedSource       // nil where nothing is asked for
+	quiet        bool               // only types are wanted, and no findings
+	results      map[ID]typing.Type // of the workflows that are called, as far as they were needed
 }
 
 // step is what is known of a node.
@@ -203,7 +205,8 @@ type step struct {
 	in, out         typing.Type // what flows into it, and what it gives when it completes
 	inPath, outPath string      // what these are the same as, which facts are about; empty for nothing else
 	test            Checked     // of a condition
-	computes        typing.Type // of a transform
+	computes        typing.Type // of a transform and a return
+	calls           typing.Type // of what a run is started with by one that does that
 	readsInput      bool
 	item            typing.Type // of one that runs a body, what that is run for
 }
@@ -241,29 +244,7 @@ func (c *checker) checkNode(about subject, i int) {
 	c.checkSecrets(config, s)
 	c.checkTriggerNode(config, i)
 	c.checkInputs(about, i)
-	c.checkCall(config, s)
-}
-
-// checkCall reports a workflow that is called and is not there. What is no text is reported by
-// the schema, and a template by the type.
-func (c *checker) checkCall(config subject, s step) {
-	id, isText := s.config[node.CalledMember].(string)
-	if s.kind.StartsRun && isText && !strings.Contains(id, "{{") && !c.env.Called[ID(id)] {
-		c.found.add(config.member(node.CalledMember), domain.Unknown, "must be the id of a workflow of the same sub-tenant; there is no %s", quote(NodeID(id)))
-	}
-}
-
-// Calls lists the workflows that nodes call, each once.
-func (g Graph) Calls() (called []ID) {
-	for _, n := range g.nodes {
-		if kind, known := node.BuiltIn(node.Type(n.Type)); known && kind.StartsRun {
-			config, _ := object(n.Config)
-			if id, isText := config[node.CalledMember].(string); isText && !slices.Contains(called, ID(id)) {
-				called = append(called, ID(id))
-			}
-		}
-	}
-	return called
+	c.checkCall(config, i)
 }
 
 // checkConfig applies the schema of the type. What a template gives is left to the run.

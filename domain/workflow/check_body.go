@@ -60,37 +60,11 @@ func (c *checker) within(place int) before {
 
 // resultsType is what a node gives that runs a body.
 func (c *checker) resultsType(place int) typing.Type {
-	result := c.bodyGives(c.g.bodies[place]).Stored()
+	result := c.resultType(c.g.bodies[place]).Stored()
 	if onError, _ := c.steps[place].config["onItemError"].(string); onError == node.ContinueOnItemError {
 		result = result.Or(typing.Of(typing.Null))
 	}
 	all := typing.NewObject()
 	all.Spread(typing.FromSchema(c.steps[place].output, typing.Exact), c.steps[place].output.Len())
 	return all.Set("results", typing.List(result)).Type()
-}
-
-// bodyGives is the output of the runs of a body, as far as one node gives it in all of them: the
-// only one from which nothing leads on, where they always come to it.
-func (c *checker) bodyGives(body []int) typing.Type {
-	last := -1
-	for _, i := range body {
-		s := &c.steps[i]
-		goesOn := slices.ContainsFunc(c.g.outgoing[i], func(at int) bool {
-			e := c.g.edges[at]
-			return e.Guard() == "" && e.OutputKey() != OnError && s.branches == nil
-		})
-		switch {
-		case !s.known || s.kind.Type == node.Return:
-			return typing.Any
-		case goesOn && !c.handlesFailure(i):
-		case last >= 0 || len(c.g.outgoing[i]) > 0 || !s.always:
-			return typing.Any
-		default:
-			last = i
-		}
-	}
-	if last < 0 {
-		return typing.Any
-	}
-	return c.steps[last].out
 }

@@ -10,11 +10,10 @@ import (
 
 func TestANodeCallsAWorkflowThatIsThere(t *testing.T) {
 	env := environment(t)
-	env.Called = map[workflow.ID]bool{"wf_here": true, "wf_of_others": false}
+	env.Called = map[workflow.ID]workflow.Callee{"wf_here": {}}
 	for config, want := range map[string]string{
 		`{"workflowId": "wf_here", "input": {"a": 1}}`: "",
 		`{"workflowId": "wf_gone"}`:                    `nodes[0].config.workflowId unknown`,
-		`{"workflowId": "wf_of_others"}`:               `nodes[0].config.workflowId unknown`,
 		`{"workflowId": "{{ payload.id }}"}`:           `nodes[0].config.workflowId not_allowed`,
 		`{}`:                                           `nodes[0].config.workflowId required`,
 	} {

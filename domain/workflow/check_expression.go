@@ -32,6 +32,8 @@ func (c *checker) checkExpressions(about subject, i int) {
 	at := c.inside(i)
 	c.checkTelling(about, s, at)
 	switch s.kind.Type {
+	case node.Return:
+		return // what it gives is all there is
 	case node.Switch:
 		subject := c.compile(about.member("expression"), s.config["expression"], at)
 		c.checkCaseTypes(about, s, subject.Type)
@@ -45,7 +47,17 @@ func (c *checker) checkExpressions(about subject, i int) {
 			c.found.add(about.member("event"), domain.NotAllowed, "must be the name of an event itself: {{ expressions }} are not resolved here")
 		}
 	}
-	c.checkTemplates(about, s, at)
+	rendered := c.checkTemplates(about, s, at)
+	if s.kind.StartsRun {
+		s.calls = s.memberOrInput("input", rendered)
+	}
+}
+
+// tell finds what a node gives, and what is certain behind it.
+func (c *checker) tell(i int) {
+	if s := &c.steps[i]; s.known {
+		c.checkTelling(nodeSubject(i, c.g.nodes[i]).member("config"), s, c.inside(i))
+	}
 }
 
 // checkTelling compiles the expressions that tell what the node gives, or what is certain behind it.
@@ -59,24 +71,45 @@ func (c *checker) checkTelling(about subject, s *step, at site) {
 		c.checkConstant(about.member("condition"), s.test)
 	case node.Transform:
 		s.computes = c.checkTransform(about, s, at)
+	case node.Return:
+		s.computes = s.memberOrInput("value", c.checkTemplates(about, s, at))
 	}
 }
 
-func (c *checker) checkTemplates(about subject, s *step, at site) {
-	for _, t := range c.templates(about, *s) {
+// checkTemplates checks the templates of a configuration, and returns what it is with what these
+// give in their places.
+func (c *checker) checkTemplates(about subject, s *step, at site) typing.Type {
+	if !s.kind.HasTemplates {
+		return typing.Any
+	}
+	return shaped(about, s.config, func(where subject, text string) typing.Type {
+		if !strings.Contains(text, "{{") {
+			return typing.Value(text)
+		}
 		form := Template
-		if s.kind.URLMember != "" && t.about.path == about.member(s.kind.URLMember).path {
+		if s.kind.URLMember != "" && where.path == about.member(s.kind.URLMember).path {
 			form = URLTemplate
 		}
-		if c.read(wantTemplate, t.about, Source{Text: t.text, Form: form}, at).Problem != "" {
-			continue
+		checked := c.read(wantTemplate, where, Source{Text: text, Form: form}, at)
+		if checked.Problem == "" {
+			var r domain.Rules
+			s.kind.CheckTemplate(&r, about.path, where.path, text)
+			for _, v := range r.Violations() {
+				c.found.add(where, v.Code, "%s", v.Message)
+			}
 		}
-		var r domain.Rules
-		s.kind.CheckTemplate(&r, about.path, t.about.path, t.text)
-		for _, v := range r.Violations() {
-			c.found.add(t.about, v.Code, "%s", v.Message)
-		}
+		return checked.Type
+	})
+}
+
+// memberOrInput is what a node gets from a member of its configuration; what flows into it where
+// there is no such member.
+func (s *step) memberOrInput(name string, config typing.Type) typing.Type {
+	if _, given := s.config[name]; !given {
+		return s.in
 	}
+	member, _ := config.Member(name)
+	return member
 }
 
 // read checks one source where it stands, and reports what is wrong with it.
@@ -93,7 +126,7 @@ func (c *checker) read(wanted string, about subject, s Source, at site) Checked 
 		c.found.addAt(about, checked.At, BadExpression, "must be %s: %s", wanted, checked.Problem)
 		return checked
 	}
-	if c.asked != nil {
+	if c.quiet {
 		return checked
 	}
 	c.noteUses(at.place, checked)
@@ -198,27 +231,29 @@ func (c *checker) computed(about subject, s *step, form Form, each []Root, at si
 		return typing.Any
 	}
 	at.roots = slices.Concat(at.roots, each)
-	return c.mapped(about.member("mapping"), mapping, at)
+	return shaped(about.member("mapping"), mapping, func(where subject, text string) typing.Type {
+		if text == "" {
+			return typing.Value(text)
+		}
+		return c.compile(where, text, at).Type
+	})
 }
 
-// mapped checks every text of a mapping, however deep, as an expression.
-func (c *checker) mapped(about subject, value any, at site) typing.Type {
+// shaped is the type of a JSON tree in which what each text stands for has a type.
+func shaped(about subject, value any, text func(subject, string) typing.Type) typing.Type {
 	switch v := value.(type) {
 	case string:
-		if v == "" {
-			return typing.Value(v)
-		}
-		return c.compile(about, v, at).Type
+		return text(about, v)
 	case []any:
 		var items []typing.Type
 		for i, item := range v {
-			items = append(items, c.mapped(about.item(i), item, at))
+			items = append(items, shaped(about.item(i), item, text))
 		}
 		return typing.List(typing.Union(items...))
 	case map[string]any:
 		made := typing.NewObject()
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			made.Set(name, c.mapped(about.member(name), v[name], at))
+			made.Set(name, shaped(about.member(name), v[name], text))
 		}
 		return made.Type()
 	}

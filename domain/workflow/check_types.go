@@ -11,7 +11,14 @@ import (
 type before struct {
 	completed []bool // by place, the nodes that have completed
 	failed    []bool // those that have failed, whose failure was dealt with
+	chosen    []choice
 	facts     []typing.Fact
+}
+
+// choice is a branch that a node chose.
+type choice struct {
+	place  int
+	branch string
 }
 
 func (b before) has(set []bool, place int) bool { return place < len(set) && set[place] }
@@ -58,6 +65,7 @@ func (c *checker) arrive(i int) {
 			s.completed[j] = s.completed[j] && way.has(way.completed, j)
 			s.failed[j] = s.failed[j] && way.has(way.failed, j)
 		}
+		s.chosen = slices.DeleteFunc(s.chosen, func(one choice) bool { return !slices.Contains(way.chosen, one) })
 		s.facts = typing.Either(s.facts, way.facts)
 	}
 	s.in, s.inPath = c.merged(i)
@@ -68,11 +76,14 @@ func (c *checker) along(i int) before {
 	e := c.g.edges[i]
 	source := c.g.index[e.SourceNodeID]
 	s := &c.steps[source]
-	way := before{completed: c.grown(s.completed), failed: c.grown(s.failed)}
+	way := before{completed: c.grown(s.completed), failed: c.grown(s.failed), chosen: slices.Clone(s.chosen)}
 	if e.OutputKey() == OnError {
 		way.failed[source] = true
 	} else {
 		way.completed[source] = true
+	}
+	if branch := c.branchOf(e, s); s.branches != nil && slices.Contains(s.branches, branch) {
+		way.chosen = append(way.chosen, choice{source, branch})
 	}
 	way.facts = typing.Both(s.facts, c.guard(i).WhenTrue)
 	if s.known && s.kind.Type == node.Condition {
@@ -98,16 +109,21 @@ func (c *checker) branchOf(e Edge, s *step) string {
 	if key != "" {
 		return key
 	}
-	branch := ""
+	if leading := c.branchesTo(e, s); len(leading) == 1 {
+		return leading[0]
+	}
+	return ""
+}
+
+// branchesTo lists the branches whose target in the configuration is that of the edge; nil where
+// it names none, so that every branch leads there.
+func (c *checker) branchesTo(e Edge, s *step) (leading []string) {
 	for _, t := range node.BranchTargets(s.kind.Type, s.config) {
 		if t.Node == string(e.TargetNodeID) {
-			if branch != "" {
-				return ""
-			}
-			branch = t.Branch
+			leading = append(leading, t.Branch)
 		}
 	}
-	return branch
+	return leading
 }
 
 // carriedType is what an edge brings, and the path to it.
@@ -208,7 +224,9 @@ func (c *checker) leave(i int) {
 		s.out = answerType(s)
 	case s.kind.RunsBody:
 		s.out = c.resultsType(i)
-	case s.kind.BuiltIn && s.kind.Type == node.Transform:
+	case s.kind.StartsRun:
+		s.out = c.calledType(s)
+	case s.kind.BuiltIn && (s.kind.Type == node.Transform || s.kind.Type == node.Return):
 		s.out = s.computes.Stored()
 	case s.output.Len() > 0:
 		rest := typing.Open

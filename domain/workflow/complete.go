@@ -107,6 +107,17 @@ func (c CompletionCall) place(g Graph) (node, edge int, path string, exists bool
 	return node, edge, domain.Member(domain.Index("edges", edge), c.Field), exists
 }
 
+// Calls lists the workflows that tell what is known there.
+func (c CompletionCall) Calls(g Graph) []ID {
+	node, edge, _, exists := c.place(g)
+	if !exists {
+		return nil
+	}
+	telling := g.tellingOf(node, edge >= 0)
+	telling[node] = true
+	return g.callsOf(telling)
+}
+
 // written is the graph with a text where somebody is writing one. An empty one would count as
 // absent.
 func (c CompletionCall) written(g Graph, i, edge int, text string) Graph {
@@ -185,10 +196,10 @@ type askedSource struct {
 // for.
 func readAt(g Graph, env Environment, path string, place, edge int, typed bool) *askedSource {
 	c := newChecker(g, env)
-	c.asked = &askedSource{path: path}
+	c.asked, c.quiet = &askedSource{path: path}, true
 	wanted := make([]bool, len(g.nodes))
 	if typed {
-		wanted = c.tellingOf(place, edge >= 0)
+		wanted = g.tellingOf(place, edge >= 0)
 	}
 	wanted[place] = true
 	for i, w := range wanted {
@@ -197,13 +208,11 @@ func readAt(g Graph, env Environment, path string, place, edge int, typed bool) 
 		}
 	}
 	c.visitAll(wanted, func(i int) {
-		about := nodeSubject(i, g.nodes[i]).member("config")
 		switch {
-		case !c.steps[i].known || c.asked.found:
-		case i == place && edge < 0:
-			c.checkExpressions(about, i)
-		default:
-			c.checkTelling(about, &c.steps[i], c.inside(i))
+		case i != place || edge >= 0:
+			c.tell(i)
+		case c.steps[i].known:
+			c.checkExpressions(nodeSubject(i, g.nodes[i]).member("config"), i)
 		}
 	})
 	if edge >= 0 {
@@ -212,13 +221,13 @@ func readAt(g Graph, env Environment, path string, place, edge int, typed bool) 
 	return c.asked
 }
 
-// tellingOf says of nodes whether what is known in a node, or behind it, may depend on them: they lead to it,
-// or are in a body that tells what such a node gives.
-func (c *checker) tellingOf(place int, behind bool) []bool {
-	leading, around := c.leadingTo(place), c.g.around(place)
+// tellingOf says of nodes whether what is known in a node, or behind it, may depend on them: they
+// lead to it, or are in a body that tells what such a node gives.
+func (g Graph) tellingOf(place int, behind bool) []bool {
+	leading, around := g.leadingTo(place), g.around(place)
 	telling := slices.Clone(leading)
 	for i := range telling {
-		telling[i] = telling[i] || slices.ContainsFunc(c.g.around(i), func(parent int) bool {
+		telling[i] = telling[i] || slices.ContainsFunc(g.around(i), func(parent int) bool {
 			return leading[parent] && !slices.Contains(around, parent) || behind && parent == place
 		})
 	}

@@ -4221,8 +4221,9 @@ func (c *Client) TestNode(ctx context.Context, id VersionID, nodeID NodeID, body
 // days the ledger of its schedule has an entry `suppressed`, `version_not_active` for each instant. The version is checked with the triggers that it gets.
 //
 // Expressions are checked against what is known of the values: the field schemas of the nodes that lead there, the branch that was taken,
-// and what other expressions compute. What nothing is known of may be anything, and nothing that could be right is refused. These stand
-// against publishing:
+// and what other expressions compute. A `callWorkflow` gives what the `return`s or the last nodes of the called workflow's active version give; since
+// another version may be active by then, that only warns. What nothing is known of may be anything, and nothing that could be right is
+// refused. These stand against publishing:
 //
 // | code | what it says |
 // |---|---|
@@ -4230,7 +4231,7 @@ func (c *Client) TestNode(ctx context.Context, id VersionID, nodeID NodeID, body
 // | `not_a_function` | a method is called that the value does not have |
 // | `argument_type` | an operation gets what it always refuses: a `map` that goes over no array, a spread number |
 // | `missing_input` | no edge that leads to a node brings an input that it requires, one for failures (`onError`) as little as any other |
-// | `type_clash` | what flows along an edge never fits where it arrives |
+// | `type_clash` | what flows along an edge never fits where it arrives, or the `input` of a `callWorkflow` none of the `payloadSchema`s that the triggers of the called workflow have |
 // | `not_a_container`, `empty_body`, `trigger_in_body` | a `parentId` names a node that runs no others, a node has nothing to run for its items, or no run starts at a trigger node |
 //
 // `warnings` are findings that do not stand against publishing, and are hardly meant. They come with a version that is published, too:
