@@ -61,12 +61,8 @@ func (c *checker) checkCall(config subject, i int) {
 			return
 		}
 	}
-	switch about := config.member("input"); {
-	case reason == "":
-	case s.calls.IsClaimed():
-		c.warned.add(about, MaybeWrongType, "must be what the triggers of the workflow that is called declare: it %s", reason)
-	default:
-		c.found.add(about, TypeClash, "must be what the triggers of the workflow that is called declare: it %s", reason)
+	if reason != "" {
+		c.found.add(config.member("input"), TypeClash, "must be what the triggers of the workflow that is called declare: it %s", reason)
 	}
 }
 
