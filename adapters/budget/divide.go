@@ -13,6 +13,7 @@ type Memory struct {
 	Growing  *Budget // runs whose results may become large
 	Compute  *Budget // what runs look at and compute
 	Planning *Budget // versions that are made ready to run
+	Lists    *Budget // what has changed in lists that somebody follows
 
 	Simulations *Budget // turns to simulate
 	Processors  *Budget // turns to compute for long
@@ -36,6 +37,8 @@ const (
 	EmbeddedMemory = 64 << 20
 
 	minDivided = 56 << 20
+
+	listsPart = 200 // which part of a limit the changes of lists may take
 
 	// codeMemory is what a process takes that runs code, with the memory that code has unless
 	// it says otherwise; codePart is which part of a limit such processes may take.
@@ -63,6 +66,7 @@ func Divide(limit int64, processors int) Memory {
 	part := func(percent int64) *Budget { return New(whole * percent / 100) }
 	return Memory{
 		Runs: whole * 6 / 100, Growing: part(22), Intake: NewShared(whole*intake/100, whole*intake/800), Pages: part(6), Calls: part(6), Compute: NewShared(whole*computing/100, whole*computing/1000), Planning: part(6),
+		Lists:       New(max(limit, MinMemory) / listsPart),
 		Simulations: NewShared(simulations, simulations/2), Processors: NewShared(turns, turns),
 		Code: NewShared(code, max(1, code/2)),
 	}
@@ -71,7 +75,7 @@ func Divide(limit int64, processors int) Memory {
 // Parts are those that are reserved from, by their names.
 func (m Memory) Parts() map[string]*Budget {
 	return map[string]*Budget{
-		"intake": m.Intake, "pages": m.Pages, "calls": m.Calls, "growing": m.Growing, "computing": m.Compute, "planning": m.Planning,
+		"intake": m.Intake, "pages": m.Pages, "calls": m.Calls, "growing": m.Growing, "computing": m.Compute, "planning": m.Planning, "lists": m.Lists,
 	}
 }
 

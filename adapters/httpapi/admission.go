@@ -46,7 +46,7 @@ func (a *API) admitted(r route) gin.HandlerFunc {
 			state.SetHeader(h, headerRemaining, strconv.Itoa(allowance.Remaining))
 			state.SetHeader(h, headerReset, strconv.FormatInt(ceilUnix(allowance.Reset), 10))
 		}
-		if r.operation == tenant.FollowRun {
+		if r.operation == tenant.FollowRun || r.operation == tenant.FollowLists {
 			in.Leave() // a stream may last for hours, and others need the place
 		}
 		if err == nil {

@@ -25,6 +25,7 @@ type Ports struct {
 	CustomNodes inbound.CustomNodes
 	Firing      inbound.Firing
 	Jobs        inbound.Jobs
+	ListChanges inbound.ListChanges
 	NodeChecks  inbound.NodeChecks
 	NodeSecrets inbound.NodeSecrets
 	Nodes       inbound.Nodes

@@ -32,6 +32,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/changes"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/jobs"
@@ -102,8 +103,10 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Publishing: versions, Completions: versions,
 		Firing: firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
 		Jobs:   jobs.New(store, g.clock, g.random),
-		Runs:   moved,
-		Trying: moved,
+
+		ListChanges: firstChanges{changes.New(store, budget.New(1<<20), g.random)},
+		Runs:        moved,
+		Trying:      moved,
 
 		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),
 		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),

@@ -112,6 +112,7 @@ func (a *API) runRoutes() []route {
 		{get, "/runs", tenant.ReadRuns, a.listRuns},
 		{get, "/runs/:id", tenant.ReadRuns, a.getRun},
 		{get, "/runs/:id/stream", tenant.FollowRun, a.streamRun},
+		{get, "/stream", tenant.FollowLists, a.streamLists},
 		{post, "/runs/:id/cancel", tenant.CancelRun, a.cancelRun},
 		{post, "/runs/:id/retry", tenant.RetryRun, a.retryRun},
 		{post, "/runs/:id/rerun", tenant.RerunRun, a.rerunRun},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/change"
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -96,7 +97,15 @@ func (s versions) Insert(ctx context.Context, ver *workflow.Version) error {
 	_, err = s.Exec(ctx, "insert version", `INSERT INTO workflow_versions (`+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		string(st.ID), string(st.Workflow), string(st.Tenant), string(st.SubTenant), st.Number, graph, st.Metadata.String(), keptPins(st.Pins), st.Active, int(st.Level),
 		st.PublishedAt, st.CreatedAt, st.Revision)
+	s.noteVersion(ver, change.Created)
 	return err
+}
+
+// noteVersion notes a version for those who follow lists.
+func (s versions) noteVersion(ver *workflow.Version, op change.Operation) {
+	if s.ListsFollowed(ver.Tenant()) {
+		s.NoteLists(change.OfVersion(ver, op))
+	}
 }
 
 // Get reads a version.
@@ -141,12 +150,17 @@ func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
 		return s.Fail(err)
 	}
 	if st.Active {
-		_, err = s.Exec(ctx, "deactivate the other version", `UPDATE workflow_versions SET is_active = false, revision = revision + 1
-			WHERE tenant_id = $1 AND workflow_id = $2 AND is_active AND id <> $3`, string(st.Tenant), string(st.Workflow), string(st.ID))
+		var others []string
+		err = s.ReadRows(ctx, "deactivate the other version", &others, `UPDATE workflow_versions SET is_active = false, revision = revision + 1
+			WHERE tenant_id = $1 AND workflow_id = $2 AND is_active AND id <> $3 RETURNING id`, string(st.Tenant), string(st.Workflow), string(st.ID))
 		if err != nil {
-			return err
+			return s.Fail(err)
+		}
+		for _, id := range others {
+			s.noteVersion(workflow.RestoreVersion(workflow.VersionState{ID: workflow.VersionID(id), Workflow: st.Workflow, Tenant: st.Tenant, SubTenant: st.SubTenant}), change.Changed)
 		}
 	}
+	s.noteVersion(ver, change.Changed)
 	n, err := s.Exec(ctx, "update version", `UPDATE workflow_versions
 		SET graph = $1, is_active = $2, needs_level = $3, published_at = $4, metadata = $5, pins = $6, revision = revision + 1
 		WHERE tenant_id = $7 AND id = $8 AND revision = $9`,
@@ -159,6 +173,13 @@ func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
 
 // Delete removes a version; the schema's cascades remove its triggers.
 func (s versions) Delete(ctx context.Context, scope tenant.Scope, id workflow.VersionID) error {
+	if s.ListsFollowed(scope.Tenant()) {
+		of, err := s.Parent(ctx, scope, id)
+		if err != nil {
+			return err
+		}
+		s.NoteLists(change.Change{Tenant: scope.Tenant(), SubTenant: of.SubTenant, Kind: change.Version, Operation: change.Deleted, ID: string(id), Workflow: of.Workflow})
+	}
 	in, args := core.Within(scope, core.BySubTenant, string(id))
 	n, err := s.ExecSlow(ctx, "delete version", `DELETE FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in, args...)
 	return s.CheckDeleted(n, err, versionNotFound, versionNotFoundMessage)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/change"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -109,6 +110,13 @@ func (s workflows) List(ctx context.Context, scope tenant.Scope, f workflow.Filt
 // Delete removes a workflow; the schema's cascades remove its versions and their
 // triggers.
 func (s workflows) Delete(ctx context.Context, scope tenant.Scope, id workflow.ID) error {
+	if s.ListsFollowed(scope.Tenant()) {
+		wf, err := s.Get(ctx, scope, id)
+		if err != nil {
+			return err
+		}
+		s.NoteLists(change.Change{Tenant: scope.Tenant(), SubTenant: wf.SubTenant()}) // its versions are too many to be named
+	}
 	in, args := core.Within(scope, core.BySubTenant, string(id))
 	n, err := s.ExecSlow(ctx, "delete workflow", `DELETE FROM workflows WHERE tenant_id = $1 AND id = $2`+in, args...)
 	return s.CheckDeleted(n, err, workflowNotFound, workflowNotFoundMessage)

@@ -161,7 +161,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	memory := a.out.memory
 	work := a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store))
 	inserter := a.watch.tracing.TriggerInserter(sqlstore.NewTriggerInserter(a.store))
-	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, key, memory.OfRuns(), tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), httpapi.Options{
+	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
 		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
 		Streams: a.streams, HealthOnly: !does.serves(), OperatorToken: operator.NewToken(c.OperatorToken),

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/changes"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/jobs"
@@ -44,8 +45,8 @@ import (
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, and sender makes the calls of webhooks; key is that of the
-// runs' secrets and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
+// runs' secrets, lists the memory for what changes in lists and storage what is kept for a tenant.
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
 	directoryDirectory := offeredTypes(work, code)
 	clock := system.Clock{}
 	service := admission.New(directoryDirectory, limiter, clock)
@@ -61,6 +62,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	signals := sqlstore.NewRunSignals(store)
 	firingService := firing.New(work, directoryDirectory, compiler, selections, signals, limiter, clock, random, key, budgets, storage)
 	jobsService := jobs.New(work, clock, random)
+	changesService := changes.New(store, lists, random)
 	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
 	processesService := processes.New(work)
@@ -82,6 +84,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		CustomNodes:       checked,
 		Firing:            firingService,
 		Jobs:              jobsService,
+		ListChanges:       changesService,
 		NodeChecks:        checks,
 		NodeSecrets:       secrets,
 		Nodes:             nodesService,

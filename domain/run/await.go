@@ -18,7 +18,7 @@ type Await struct {
 func (r *Run) Awaits() []Await {
 	var all []Await
 	for i := range r.state.Nodes {
-		if n := &r.state.Nodes[i]; n.Status == NodeWaiting && n.Pause.Kind.byOthers() {
+		if n := &r.state.Nodes[i]; n.Status == NodeWaiting && n.Pause.Kind.ByOthers() {
 			all = append(all, Await{Event: n.Pause.Event, Until: n.Pause.Until})
 		}
 	}

@@ -142,7 +142,7 @@ func (m *machine) pause(i int, kind PauseKind, event string, timeout time.Durati
 		p.Until = &until
 	}
 	token := ""
-	if kind.byOthers() {
+	if kind.ByOthers() {
 		token = Token(m.secret, m.s.ID, n.ID, p.Seq)
 		p.TokenHash = hashToken(token)
 	}
@@ -203,7 +203,7 @@ func (m *machine) arrived(f EventArrived) {
 	oldest, waiting := -1, false
 	for i := range m.s.Nodes {
 		n := m.node(i)
-		if n.Status != NodeWaiting || !n.Pause.Kind.byOthers() {
+		if n.Status != NodeWaiting || !n.Pause.Kind.ByOthers() {
 			continue
 		}
 		if m.overdue(n) {

@@ -128,8 +128,8 @@ const (
 	PauseItems  PauseKind = "items"  // the ends of the runs of its items
 )
 
-// byOthers says whether an event or an answer can end such a pause.
-func (k PauseKind) byOthers() bool { return k != PauseWait && !k.byRuns() }
+// ByOthers says whether an event or an answer can end such a pause.
+func (k PauseKind) ByOthers() bool { return k != PauseWait && !k.byRuns() }
 
 // byRuns says whether the ends of runs that the node started end such a pause.
 func (k PauseKind) byRuns() bool { return k == PauseRun || k == PauseItems }

@@ -74,7 +74,8 @@ const (
 	ResumeRun       Operation = "resumeRun"
 	StartRun        Operation = "startRun" // by hand
 	ReadRuns        Operation = "readRuns"
-	FollowRun       Operation = "followRun" // as it goes on
+	FollowRun       Operation = "followRun"   // as it goes on
+	FollowLists     Operation = "followLists" // what changes in them
 	CancelRun       Operation = "cancelRun"
 	RetryRun        Operation = "retryRun"
 	RerunRun        Operation = "rerunRun"
@@ -139,6 +140,7 @@ var permissions = []Permission{
 	{StartRun, Denied, Allowed},
 	{ReadRuns, Denied, Allowed},
 	{FollowRun, Denied, Allowed},
+	{FollowLists, Denied, Allowed},
 	{CancelRun, Denied, Allowed},
 	{RetryRun, Denied, Allowed},
 	{RerunRun, Denied, Allowed},

@@ -3803,7 +3803,7 @@ func (c *Client) RetryRun(ctx context.Context, id RunID, options ...Option) (*Ru
 // goes on behind its `end`.
 //
 // A stream may last for hours. It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process
-// of the gateway.
+// of the gateway. `GET /v1/gateway/stream` says what changes in all runs.
 //
 // **Key:** secret.
 func (c *Client) StreamRun(ctx context.Context, id RunID, params *StreamRunParams, options ...Option) (io.ReadCloser, error) {
@@ -3827,6 +3827,45 @@ func (c *Client) GetSettings(ctx context.Context, options ...Option) (*Settings,
 // **Key:** secret.
 func (c *Client) UpdateSettings(ctx context.Context, body UpdateSettings, options ...Option) (*Settings, error) {
 	return call[Settings](ctx, c, "PATCH", "/v1/gateway/settings", nil, body, options)
+}
+
+// StreamLists sends GET /v1/gateway/stream.
+//
+// Says with [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html) what changes in the lists of runs, of pauses
+// (nodes that wait for somebody), of webhook deliveries and of workflow versions: one stream for a page that shows many things. Each event
+// has an `id`, what changed as its `event`, and names it in its `data`, JSON in one line. It says that something changed, and not what it is now:
+// read the record, or the list, when you show it. Changes of the same record that come shortly after each other are one event.
+//
+// | event | data |
+// |---|---|
+// | `run` | `operation, id, workflowId, parentRunId?`; lists leave runs with a parent out unless they are asked for |
+// | `pause` | `operation, runId, nodeId, workflowId, parentRunId?` |
+// | `delivery` | `operation, id, endpointId` |
+// | `version` | `operation, id, workflowId` |
+// | `reset` | `{}` |
+//
+// The `operation` is `created`, `changed` or `deleted`. A pause is `created` when the node begins to wait, and `deleted` when it does no longer.
+//
+// The event `reset` says to read all lists (anew). It is the first one, so that a client only has to: read its lists at each `reset`, and what
+// an event names at each other one. It comes again when changes may have been lost or were too many, when a workflow was deleted with its versions,
+// and about every two minutes in any case. What is removed because its time is over, or goes with a webhook endpoint, is not
+// told; nor are the small steps of a run that its place in a list does not show.
+//
+// Come back with the header `Last-Event-ID`, and the stream goes on behind that event, if it was a short while ago and in the same process of
+// the gateway; else it begins with `reset`.
+//
+// A comment, which is a line that begins with a colon, comes every 15 seconds in which nothing happens. The stream goes on until the client
+// leaves. When it has to end before, its last event is `closed`, with a `code` and a `message` as an error has them: within a few seconds after
+// its key was revoked or has expired, or its tenant was suspended (`unauthenticated`), and when the gateway stops (`stopping`). Where it
+// helps to come back, `retry` says after how many milliseconds. A stream that ends without it was cut off, as when the network breaks,
+// or the client does not read for 30 seconds.
+//
+// It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process of the gateway, those of runs
+// counted in.
+//
+// **Key:** secret.
+func (c *Client) StreamLists(ctx context.Context, options ...Option) (io.ReadCloser, error) {
+	return c.open(ctx, "GET", "/v1/gateway/stream", nil, nil, options)
 }
 
 // ListSubTenants sends GET /v1/gateway/sub-tenants.

@@ -43,15 +43,16 @@ func serversWriter(w http.ResponseWriter) http.ResponseWriter {
 	}
 }
 
-// Begin sends the head of the answer, so that the client knows that it is listening.
-func (e *Events) Begin() error {
+// Begin sends the head of the answer, so that the client knows that it is listening, and says in a
+// comment what this is.
+func (e *Events) Begin(comment string) error {
 	h := e.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Accel-Buffering", "no") // or a proxy may wait for more
 	e.w.WriteHeader(http.StatusOK)
-	return e.Write([]byte(": the history of a run\n\n"))
+	return e.Write([]byte(": " + comment + "\n\n"))
 }
 
 // Heartbeat writes a comment.

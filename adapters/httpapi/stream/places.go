@@ -23,7 +23,7 @@ func (p *Places) Acquire(who tenant.Caller) (leave func(), err error) {
 	defer p.mu.Unlock()
 	if p.open[who.Tenant()] >= most {
 		e := domain.Fail(domain.RateLimited, "too_many_streams",
-			"Too many open streams: at most %d with a %s key. Close one, or read the run instead.", most, who.KeyType)
+			"Too many open streams: at most %d with a %s key. Close one, or read instead.", most, who.KeyType)
 		e.RetryAfter = time.Second
 		return nil, e
 	}

@@ -24,6 +24,7 @@ type Store struct {
 	notices        Notices
 	watchers       watchers
 	events         eventSignal
+	lists          Lists
 	pages          pages
 	writes         writeCheck
 	repositories   func(*Unit) outbound.Stores
@@ -250,7 +251,7 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 	if err != nil {
 		return s.noted(s.reached(ctx, fmt.Errorf("begin: %w", err)))
 	}
-	u := &Unit{pool: p, tx: tx, store: s, writing: opts == nil}
+	u := &Unit{pool: p, tx: tx, store: s, writing: opts == nil, followed: s.lists.followed.Load()}
 	defer func() {
 		_ = tx.Rollback() // without effect after the commit; else the error or panic that led here says more
 		p.prepare(ctx, u.unprepared)
@@ -262,12 +263,10 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 		return u.failed
 	}
 	if err := tx.Commit(); err != nil {
-		s.watchers.notify(u.touched) // it may have taken effect all the same
-		s.events.notify(u.eventful)
+		u.publish() // it may have taken effect all the same
 		return s.noted(s.translate(ctx, fmt.Errorf("commit: %w", err)))
 	}
-	s.watchers.notify(u.touched)
-	s.events.notify(u.eventful)
+	u.publish()
 	return nil
 }
 

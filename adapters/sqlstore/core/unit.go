@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/change"
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -25,6 +26,10 @@ type Unit struct {
 	unprepared []string
 	touched    []tenant.ID // whose keys, settings or custom nodes it changes
 	eventful   bool        // there is something to tell to webhook endpoints
+
+	followed    *tenantSet      // whose lists somebody followed when it began
+	listChanges []change.Change // of lists of those
+	unnoted     bool            // it may have changed lists of others
 }
 
 // Writes says whether statements of the unit may write.
@@ -41,6 +46,13 @@ func (u *Unit) Level() process.Level { return u.store.Level }
 
 // NoteEvents says that there may be something to send to webhook endpoints once the unit has committed.
 func (u *Unit) NoteEvents() { u.eventful = true }
+
+// publish reports what the unit has changed.
+func (u *Unit) publish() {
+	u.store.watchers.notify(u.touched)
+	u.store.events.notify(u.eventful)
+	u.store.lists.publish(u.followed, u.listChanges, u.unnoted)
+}
 
 // ForUpdate is appended to the SELECT of a record that the unit may change.
 func (u *Unit) ForUpdate() string {

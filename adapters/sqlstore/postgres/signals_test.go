@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -29,6 +30,45 @@ func TestRunSignals(t *testing.T) {
 		store, address := migrated(t)
 		return signals(t, store), signals(t, open(t, address))
 	})
+}
+
+func TestListChanges(t *testing.T) {
+	portstest.ListChanges(t, func(t *testing.T) portstest.ListStore {
+		store, _ := migrated(t)
+		return store
+	}, func(t *testing.T) (here, there portstest.ListStore) {
+		store, address := migrated(t)
+		other := open(t, address)
+		signals(t, store)
+		signals(t, other)
+		return store, other
+	})
+}
+
+func TestChangesOfListsMayBeLostWhenTheConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	store, address := migrated(t)
+	signals(t, store)
+	r, _ := portstest.RecordLists(t, store, owner)
+	lost := func() bool {
+		_, n := r.Take()
+		return n > 0
+	}
+	eventually(t, "first connection", lost)
+	db := connection(t, address)
+	execute(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'`)
+	eventually(t, "word that something was lost", lost)
+}
+
+// eventually waits until something is true.
+func eventually(t *testing.T, what string, fn func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !fn(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("there was no %s", what)
+		}
+	}
 }
 
 func TestWordOfRunsMayBeLostWhenTheConnectionBreaks(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/change"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -82,6 +83,9 @@ func (s repository) Record(ctx context.Context, steps ...outbound.RunStep) error
 		st := steps[i].Run.State()
 		if err := s.addOutputs(ctx, &st, steps[i].From); err != nil {
 			return err
+		}
+		if s.ListsFollowed(st.Tenant) {
+			s.NoteLists(change.OfStep(steps[i].Run, steps[i].History)...)
 		}
 	}
 	return s.wakeFamilies(ctx, steps)

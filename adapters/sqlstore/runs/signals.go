@@ -138,15 +138,25 @@ func (s *Signals) setConnected(now bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.connected, s.pending, s.lost, s.progress = now, nil, false, progress{}
+	if now {
+		s.store.Lists().Connect(s.wake)
+	} else {
+		s.store.Lists().Connect(nil)
+	}
 }
 
 // send sends notices. The first goes out at once; what is reported shortly after a notice
 // goes out together.
 func (s *Signals) send(ctx context.Context, failed func(error)) {
+	renewal := time.NewTicker(core.ListRequestInterval)
+	defer renewal.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-renewal.C:
+			s.store.Lists().Renew()
+			continue
 		case <-s.wakeup:
 		}
 		pause := minNoticeGap
@@ -154,6 +164,7 @@ func (s *Signals) send(ctx context.Context, failed func(error)) {
 			s.mu.Lock()
 			s.lost = true
 			s.mu.Unlock()
+			s.store.Lists().Untaken()
 			failed(err)
 			pause = noticeRetryPause
 			s.wake() // to try again although nothing is reported
@@ -173,12 +184,17 @@ func (s *Signals) sendPending(ctx context.Context) error {
 	advanced, requests := s.progress.take()
 	s.pending, s.lost = nil, false
 	s.mu.Unlock()
+	listRequests, lists := s.store.Lists().Take(s.origin)
 	ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 	defer cancel()
 	for _, topic := range []struct {
 		name  string
 		texts []string
-	}{{Topic, changed}, {progressRequestTopic, notices(s.origin, requests)}, {progressTopic, notices(s.origin, advanced)}} {
+	}{
+		{Topic, changed},
+		{progressRequestTopic, core.PackNotices(s.origin, requests)}, {progressTopic, core.PackNotices(s.origin, advanced)},
+		{core.ListRequestTopic, listRequests}, {core.ListTopic, lists},
+	} {
 		for _, text := range topic.texts {
 			if err := s.store.Notify(ctx, topic.name, text); err != nil {
 				return fmt.Errorf("notify other processes of runs: %w", err)
@@ -191,18 +207,21 @@ func (s *Signals) sendPending(ctx context.Context) error {
 // receive receives the notices of other processes.
 func (s *Signals) receive(ctx context.Context, failed func(error)) {
 	for ctx.Err() == nil {
-		err := s.store.Listen(ctx, []string{Topic, progressRequestTopic, progressTopic}, func(topic, text string) {
-			origin, named := readNotice(text)
+		err := s.store.Listen(ctx, []string{Topic, progressRequestTopic, progressTopic, core.ListRequestTopic, core.ListTopic}, func(topic, text string) {
+			origin, words, _ := strings.Cut(text, " ")
 			switch {
 			case origin == s.origin:
+			case topic == core.ListRequestTopic, topic == core.ListTopic:
+				s.store.Lists().Receive(topic, strings.Fields(words))
 			case topic == progressRequestTopic:
-				s.addRequests(named)
+				s.addRequests(runsNamed(words))
 			default:
-				s.publish(named, topic == progressTopic)
+				s.publish(runsNamed(words), topic == progressTopic)
 			}
 		}, func(connected bool) {
 			if connected {
 				s.publish(nil, false) // earlier notices are lost
+				s.store.Lists().LoseAll()
 			}
 		})
 		if err == nil || ctx.Err() != nil {
@@ -220,23 +239,15 @@ func notice(origin string, changed []run.ID, more bool) string {
 	for _, id := range changed {
 		size += 1 + len(id)
 	}
-	if more || size > core.MaxNotice {
+	if more || len(changed) == 0 || size > core.MaxNotice {
 		return origin
 	}
-	var b strings.Builder
-	b.Grow(size)
-	b.WriteString(origin)
-	for _, id := range changed {
-		b.WriteByte(' ')
-		b.WriteString(string(id))
-	}
-	return b.String()
+	return core.PackNotices(origin, changed)[0]
 }
 
-func readNotice(text string) (origin string, changed []run.ID) {
-	origin, rest, _ := strings.Cut(text, " ")
-	for id := range strings.FieldsSeq(rest) {
+func runsNamed(words string) (changed []run.ID) {
+	for id := range strings.FieldsSeq(words) {
 		changed = append(changed, run.ID(id))
 	}
-	return origin, changed
+	return changed
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -96,18 +95,4 @@ func (s *Signals) addRequests(runs []run.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.progress.request(runs, time.Now())
-}
-
-// notices writes as few notices as name all of the runs.
-func notices(origin string, runs []run.ID) (texts []string) {
-	for len(runs) > 0 {
-		size, n := len(origin), 0
-		for n < len(runs) && (n == 0 || size+1+len(runs[n]) <= core.MaxNotice) {
-			size += 1 + len(runs[n])
-			n++
-		}
-		texts = append(texts, notice(origin, runs[:n], false))
-		runs = runs[n:]
-	}
-	return texts
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/domain/change"
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -309,10 +310,20 @@ func (s repository) start(ctx context.Context, shared outbound.PayloadID, all []
 			if err := s.letGo(ctx, bounded); err != nil {
 				return nil, err
 			}
+			s.noteStarted(all, started)
 			return started, s.addFirstOutputs(ctx, all, started)
 		}
 	}
 	return nil, s.Fail(&core.Collision{Cause: errKeyContended})
+}
+
+// noteStarted notes runs that were added for those who follow lists.
+func (s repository) noteStarted(all []*run.Run, started []outbound.StartedRun) {
+	for i, r := range all {
+		if started[i].Added && s.ListsFollowed(r.Tenant()) {
+			s.NoteLists(change.OfRun(r, change.Created))
+		}
+	}
 }
 
 // beforeAnything is before all outputs of a run, those included with which it began.

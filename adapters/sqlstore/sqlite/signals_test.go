@@ -15,3 +15,7 @@ func TestRunSignals(t *testing.T) {
 		return s, nil
 	})
 }
+
+func TestListChanges(t *testing.T) {
+	portstest.ListChanges(t, func(t *testing.T) portstest.ListStore { return open(t) }, nil)
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/change"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -197,6 +198,44 @@ func (s deliveryRepository) Insert(ctx context.Context, deliveries ...*event.Del
 	const level = `(SELECT e.needs_level FROM webhook_events e WHERE e.tenant_id = r.tenant_id AND e.id = r.event_id)`
 	_, err = s.Exec(ctx, "insert deliveries", `INSERT INTO webhook_deliveries (`+deliveryColumns+`, needs_level) SELECT `+strings.Join(selected, ", ")+`, coalesce(`+level+`, 0) FROM `+
 		s.store.dialect.Rows(1, columns...)+` WHERE true`, string(text))
+	if err != nil {
+		return err
+	}
+	return s.noteDeliveries(ctx, change.Created, deliveries)
+}
+
+// noteDeliveries notes deliveries for those who follow lists. Whose a delivery is follows from its
+// event and its endpoint, which are asked for only then.
+func (u *unit) noteDeliveries(ctx context.Context, op change.Operation, deliveries []*event.Delivery) error {
+	var keys []core.KeyRow
+	for _, d := range deliveries {
+		if u.ListsFollowed(d.Tenant()) {
+			keys = append(keys, core.KeyRow{Tenant: string(d.Tenant()), ID: string(d.ID())})
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	table, parameter, err := u.store.dialect.Keys(keys)
+	if err != nil {
+		return u.Fail(err)
+	}
+	var found []struct {
+		core.KeyRow
+		Endpoint    string `db:"endpoint_id"`
+		OfEvent     string `db:"event_sub_tenant_id"`
+		OfReceiving string `db:"endpoint_sub_tenant_id"`
+	}
+	err = u.ReadRows(ctx, "find whose deliveries are", &found, `SELECT d.tenant_id, d.id, d.endpoint_id, e.sub_tenant_id AS event_sub_tenant_id, p.sub_tenant_id AS endpoint_sub_tenant_id
+		FROM `+table+` JOIN webhook_deliveries d ON d.tenant_id = r.tenant_id AND d.id = r.id
+		JOIN webhook_events e ON e.tenant_id = d.tenant_id AND e.id = d.event_id
+		JOIN webhook_endpoints p ON p.tenant_id = d.tenant_id AND p.id = d.endpoint_id`, parameter)
+	for _, row := range found {
+		u.NoteLists(change.Change{
+			Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.OfEvent), Mixed: row.OfEvent != row.OfReceiving, Kind: change.Delivery, Operation: op,
+			ID: row.ID, Endpoint: event.EndpointID(row.Endpoint),
+		})
+	}
 	return err
 }
 
@@ -250,8 +289,12 @@ func (s deliveryRepository) Update(ctx context.Context, d *event.Delivery) error
 	if st.NextAttemptAt != nil && !st.NextAttemptAt.After(st.UpdatedAt) {
 		s.NoteEvents()
 	}
-	return s.CheckUpdated(n, err, d.Saved, func() error {
+	err = s.CheckUpdated(n, err, d.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return s.noteDeliveries(ctx, change.Changed, []*event.Delivery{d})
 }

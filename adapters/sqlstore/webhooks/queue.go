@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/change"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -202,6 +203,9 @@ func (s queue) Record(ctx context.Context, deliveries []*event.Delivery, endpoin
 		}
 		for _, d := range deliveries {
 			d.Saved()
+		}
+		if err := s.noteDeliveries(ctx, change.Changed, deliveries); err != nil {
+			return err
 		}
 	}
 	for _, e := range endpoints {
