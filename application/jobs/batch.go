@@ -50,7 +50,7 @@ func (b *batch) do(ctx context.Context, st outbound.Stores) (err error) {
 				return err
 			}
 		}
-		made, err := b.act(ctx, r)
+		made, err := b.actOn(ctx, r)
 		if refused, ok := refusal(err); ok {
 			b.fail(r.ID(), refused)
 			continue
@@ -123,6 +123,17 @@ func refusal(err error) (*domain.Error, bool) {
 	var e *domain.Error
 	ok := errors.As(err, &e) && (e.Kind == domain.Conflict || e.Kind == domain.NotFound || e.Kind == domain.Invalid)
 	return e, ok
+}
+
+// actOn acts on a run. An item is read again, since what was done with the run of its loop may have
+// had it begin again.
+func (b *batch) actOn(ctx context.Context, r *run.Run) (made execution.Step, err error) {
+	if r.IsItem() {
+		if r, err = b.st.Runs.Runs.Get(ctx, b.job.Scope(), r.ID()); err != nil {
+			return made, err
+		}
+	}
+	return b.act(ctx, r)
 }
 
 // act carries the action out on a run, as far as nothing is written.

@@ -57,7 +57,7 @@ func TestCodeFromItsPublicationToTheOutputOfARun(t *testing.T) {
 
 		_, broken := c.version("const a = 1\nreturn a +")
 		status, text := c.post("/workflow-versions/"+broken+"/publish", "")
-		if status == http.StatusOK || !strings.Contains(text, "line 3, column 1: SyntaxError") || !strings.Contains(text, "nodes[0].config.source") {
+		if status == http.StatusOK || !strings.Contains(text, "line 2, column 11: SyntaxError: unexpected end") || !strings.Contains(text, "nodes[0].config.source") {
 			t.Errorf("code that does not compile: %d %s", status, text)
 		}
 

@@ -24,8 +24,7 @@ type RunLoops interface {
 	// Move counts steps of items, and returns for each of their nodes, and for each that a move
 	// without a status names, whose turn it is, in the order of the items: as many as there is room
 	// for. Of those that begin for the first time the caller starts the runs. One that ended
-	// otherwise than completed before its node was let go on is pending again, and a step that
-	// was made of it as it was is stale. Where a node has
+	// otherwise than completed before its node was let go on is pending again. Where a node has
 	// nothing more to wait for, or what is under way is paused or goes on, it wakes its run. It
 	// costs little more for many steps than for one.
 	Move(ctx context.Context, moves ...LoopMove) ([]LoopTurn, error)

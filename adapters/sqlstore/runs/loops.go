@@ -298,7 +298,6 @@ func (s loops) afterMove(ctx context.Context, turns []outbound.LoopTurn) error {
 	return s.wakeAll(ctx, "wake runs of loops", `%s`, slices.Compact(woken))
 }
 
-// reviveItems counts as a step of each, so that who has read one before cannot record any.
 func (s loops) reviveItems(ctx context.Context, items []core.KeyRow) error {
 	if len(items) == 0 {
 		return nil
@@ -309,7 +308,7 @@ func (s loops) reviveItems(ctx context.Context, items []core.KeyRow) error {
 		return s.Fail(err)
 	}
 	clock := s.store.dialect.Clock
-	_, err = s.Exec(ctx, "have items pending", `UPDATE runs AS u SET status = 'pending', seq = u.seq + 1, finished_at = NULL, failure_code = NULL, failure_message = NULL, failure_node = NULL,
+	_, err = s.Exec(ctx, "have items pending", `UPDATE runs AS u SET status = 'pending', finished_at = NULL, failure_code = NULL, failure_message = NULL, failure_node = NULL,
 		wake_at = NULL, updated_at = `+clock+` FROM `+table+` WHERE u.tenant_id = r.tenant_id AND u.id = r.id`, parameter)
 	if err != nil {
 		return err
