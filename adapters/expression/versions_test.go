@@ -447,7 +447,7 @@ func TestRunsGiveWhatIsSaidOfThem(t *testing.T) {
 	}
 }
 
-// TestWhatACallGivesIsKnown tells of versions what their runs give.
+// TestWhatACallGivesIsKnown compares what calls give with the type that is inferred for them.
 func TestWhatACallGivesIsKnown(t *testing.T) {
 	registry := node.RegistryFor("tenant_1", tenant.English, nil, nil)
 	const test = `{"condition": "payload.amount > 1"}`

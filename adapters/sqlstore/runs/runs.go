@@ -40,11 +40,12 @@ const (
 
 	// What the run of an item has is kept with its parent.
 	ofParent    = ` FROM run_items i WHERE i.tenant_id = runs.tenant_id AND i.run_id = runs.parent_run_id AND i.node_id = runs.parent_node_id`
-	itemColumn  = `CASE WHEN item_index IS NOT NULL THEN (SELECT i.items ->> (runs.item_index - i.idx)` + ofParent + ` AND i.idx = runs.item_index / 32 * 32) END`
 	outerColumn = `CASE WHEN item_index IS NOT NULL THEN (SELECT i.items ->> 0` + ofParent + ` AND i.idx = -1) END`
 )
 
 var (
+	itemColumn = fmt.Sprintf(`CASE WHEN item_index IS NOT NULL THEN (SELECT i.items ->> (runs.item_index - i.idx)`+ofParent+` AND i.idx = runs.item_index / %[1]d * %[1]d) END`, itemsPerRow)
+
 	wholeColumns = wholeRun(payloadColumn, "progress", itemColumn, outerColumn)
 
 	// leasedColumns are the same without what makes a run large.
