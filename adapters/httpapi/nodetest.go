@@ -41,7 +41,9 @@ func (a *API) testNode(c *gin.Context, who tenant.Caller) error {
 
 func readNodeTest(body jsonread.Object) run.NodeTestCall {
 	var r domain.Rules
-	call := run.NodeTestCall{Input: optionalJSON(body, "input"), Payload: optionalJSON(body, "payload")}
+	call := run.NodeTestCall{
+		Input: optionalJSON(body, "input"), Payload: optionalJSON(body, "payload"), Item: optionalJSON(body, "item"), Index: body.OptionalInt("index", &r),
+	}
 	nodes, _ := body.OptionalObject("nodes", &r)
 	for name, output := range nodes.All() {
 		if call.Nodes == nil {

@@ -194,9 +194,9 @@ func (p *Plans) forget(one *plannedVersion) {
 	}
 }
 
-// With makes the plan of a graph, which need not be stored, and calls fn with it. The plan
-// is not kept: its memory is reserved until fn returns, but while it is aside.
-func (p *Plans) With(ctx context.Context, owner tenant.ID, of workflow.VersionID, graph workflow.Graph, types *node.Registry, aside Aside, fn func(*run.Plan, Aside) error) error {
+// With makes the plan of a graph, which need not be stored, or of one of its bodies, and calls fn
+// with it. The plan is not kept: its memory is reserved until fn returns, but while it is aside.
+func (p *Plans) With(ctx context.Context, owner tenant.ID, of run.Source, graph workflow.Graph, types *node.Registry, aside Aside, fn func(*run.Plan, Aside) error) error {
 	demand := run.PlanDemand(graph)
 	if err := p.budgets.Planning.Reserve(ctx, owner, demand); err != nil {
 		return err
@@ -207,7 +207,7 @@ func (p *Plans) With(ctx context.Context, owner tenant.ID, of workflow.VersionID
 			p.budgets.Planning.Release(owner, demand)
 		}
 	}()
-	plan := run.NewPlan(of, graph, types, p.compiler)
+	plan := run.NewBodyPlan(of.Version, graph, of.Loop, types, p.compiler)
 	return fn(plan, func(taken int64, wait func() error) error {
 		p.budgets.Planning.Release(owner, demand)
 		held = false

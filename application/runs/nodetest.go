@@ -31,7 +31,7 @@ func (s *Service) TestNode(ctx context.Context, who tenant.Caller, idempotency d
 	}
 	defer func() { s.budgets.Growing.Release(who.Tenant(), t.growing) }()
 	err = s.computing.DoWithAside(ctx, who.Tenant(), s.computing.Most(), func(aside execution.Aside) error {
-		return s.plans.With(ctx, who.Tenant(), id, t.Graph, t.types, aside, func(p *run.Plan, aside execution.Aside) error { return t.execute(ctx, p, aside) })
+		return s.plans.With(ctx, who.Tenant(), t.Run.Source(), t.Graph, t.types, aside, func(p *run.Plan, aside execution.Aside) error { return t.execute(ctx, p, aside) })
 	})
 	if err != nil {
 		return done, err
@@ -70,7 +70,7 @@ func (t *nodeTest) prepare(ctx context.Context, of workflow.NodeID, c run.NodeTe
 	if t.types, err = t.directory.CurrentRegistry(ctx, t.who.Tenant()); err != nil {
 		return err
 	}
-	if err = cmp.Or(c.Check(ver.Graph()), ver.CheckNodeRunnable(*t.types, of), run.CheckTestable(tested, t.types)); err != nil {
+	if err = cmp.Or(c.Check(ver.Graph(), of), ver.CheckNodeRunnable(*t.types, of), run.CheckTestable(tested, t.types)); err != nil {
 		return err
 	}
 	started := run.Start{

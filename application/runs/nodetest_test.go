@@ -67,7 +67,8 @@ func TestANodeIsExecutedByItself(t *testing.T) {
 	ver := d.NewVersion([]string{
 		"Paid trigger_webhook", `get httpRequest {"url": "https://example.com/{{ input.id }}/{{ nodes.Paid.q }}", "timeoutMs": 300000}`,
 		`big condition {"condition": "input.n > 2"}`, "ask approve", `js code {"source": "return input.n"}`, `sum transform {"expression": "input.n + payload.m"}`,
-	}, []string{"Paid -> get", "get.body -> big", "big.true -> ask", "ask -> js", "js -> sum"})
+		`each forEach {"items": "input"}`, `each/send httpRequest {"url": "https://example.com/{{ item }}/{{ index }}/{{ nodes.Paid.q }}"}`,
+	}, []string{"Paid -> get", "Paid -> each", "get.body -> big", "big.true -> ask", "ask -> js", "js -> sum"})
 	answered := func(outcome outbound.NodeOutcome) {
 		d.NodeRunner.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) { return outcome, nil }
 	}
@@ -86,6 +87,8 @@ func TestANodeIsExecutedByItself(t *testing.T) {
 		{"js", run.NodeTestCall{}, outbound.NodeFailed{Code: "code_failed", Message: "no", Log: []string{"c"}}, `failed  of {} code_failed c`},
 		{"sum", run.NodeTestCall{Input: fixture.Body(`{"n":1}`), Payload: fixture.Body(`{"m":2}`)}, nil, `completed 3 of {"n":1}`},
 		{"Paid", run.NodeTestCall{Payload: fixture.Body(`{"m":2}`)}, nil, `completed {"m":2} of {"m":2}`},
+		{"send", run.NodeTestCall{Item: fixture.Body(`7`), Index: new(2), Nodes: map[workflow.NodeID]json.RawMessage{"Paid": fixture.Body(`{"q":"x"}`)}},
+			outbound.NodeCompleted{Output: json.Number("1")}, `completed 1 of 7`},
 	} {
 		before := len(d.NodeRunner.Calls)
 		answered(c.outcome)
@@ -97,9 +100,12 @@ func TestANodeIsExecutedByItself(t *testing.T) {
 			t.Errorf("%s: %d attempts are made", c.of, made)
 		}
 	}
-	first, custom := d.NodeRunner.Calls[0], d.NodeRunner.Calls[2]
+	first, custom, inBody := d.NodeRunner.Calls[0], d.NodeRunner.Calls[2], d.NodeRunner.Calls[len(d.NodeRunner.Calls)-1]
 	if first.Config["url"] != "https://example.com/7/x" || first.Timeout != 90*time.Second || first.Attempt != 1 || first.IdempotencyKey != first.RunID+":get" {
 		t.Errorf("called is %+v", first)
+	}
+	if inBody.Config["url"] != "https://example.com/7/2/x" {
+		t.Errorf("called is %+v", inBody)
 	}
 	if custom.Endpoint != "https://nodes.example/approve" || len(custom.Secrets) != 1 || !custom.CanPause {
 		t.Errorf("called is %+v", custom)

@@ -66,7 +66,7 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 func (s *Service) simulated(ctx context.Context, ver *workflow.Version, types *node.Registry, started run.Start, at time.Time, answers map[workflow.NodeID][]run.Answer,
 	called map[workflow.ID]*run.Plan, aside execution.Aside,
 ) (done inbound.Simulated, err error) {
-	err = s.plans.With(ctx, ver.Tenant(), ver.ID(), ver.Graph(), types, aside, func(plan *run.Plan, aside execution.Aside) (err error) {
+	err = s.plans.With(ctx, ver.Tenant(), run.Source{Version: ver.ID()}, ver.Graph(), types, aside, func(plan *run.Plan, aside execution.Aside) (err error) {
 		done.Trace, err = run.Simulate(plan, run.ID(s.random.ID(run.IDPrefix)), started, at, run.Outside{
 			Answers: answers, Called: called, Stop: func() error { return context.Cause(ctx) }, Compute: s.compute(ctx, aside),
 			Body: func(of *run.Plan, loop workflow.NodeID) *run.Plan { return s.plans.Body(of, loop, types) },

@@ -17,15 +17,20 @@ type NodeTestCall struct {
 	Nodes   map[workflow.NodeID]json.RawMessage // what others gave
 	Payload json.RawMessage                     // of the run; nil when absent, which counts as {}
 
+	// Of a node in a body, whose run is for one item of the innermost:
+	Item  json.RawMessage // any JSON value; nil when absent, which counts as null
+	Index *int            // its place; nil when absent, which counts as 0
+
 	Malformed []domain.Violation
 }
 
-// Check returns what is wrong with the call for a graph, as [Call.Check] does.
-func (c NodeTestCall) Check(g workflow.Graph) error {
+// Check returns what is wrong with the call for a node of a graph, as [Call.Check] does.
+func (c NodeTestCall) Check(g workflow.Graph, of workflow.NodeID) error {
 	var r domain.Rules
 	r.Add(c.Malformed...)
 	checkJSON(&r, c.Input, "input")
 	checkJSON(&r, c.Payload, "payload")
+	c.checkItem(&r, g, of)
 	known := make(map[workflow.NodeID]bool)
 	for _, n := range g.Nodes() {
 		known[n.ID] = true
@@ -36,6 +41,20 @@ func (c NodeTestCall) Check(g workflow.Graph) error {
 		r.Check(known[id], field, domain.Unknown, "must be for a node of this version; there is no such node")
 	}
 	return r.Err(callInvalid, callInvalidMessage)
+}
+
+// checkItem checks what only a node in a body can be tested with.
+func (c NodeTestCall) checkItem(r *domain.Rules, g workflow.Graph, of workflow.NodeID) {
+	tested, _ := g.Node(of)
+	const elsewhere = "must be left out: the node is in the body of no other one"
+	r.Check(c.Item == nil || tested.Parent != "", "item", domain.NotAllowed, elsewhere)
+	checkJSON(r, c.Item, "item")
+	if c.Index == nil {
+		return
+	}
+	r.Check(tested.Parent != "", "index", domain.NotAllowed, elsewhere)
+	r.Check(*c.Index >= 0, "index", domain.TooSmall, "must be at least 0, not %d", *c.Index)
+	r.Check(*c.Index < MaxItems, "index", domain.TooLarge, "must be at most %d, not %d", MaxItems-1, *c.Index)
 }
 
 // With takes the version's sample data for nodes that the call has nothing of.
@@ -74,15 +93,20 @@ type NodeTest struct {
 	node  workflow.NodeID
 }
 
-// NewNodeTest puts a run of the version's graph to where a node is next. Of the nodes that lead to
-// it those count as completed that the call has something of, with all of their edges taken. Where
-// none of them has an edge to the node, the call's payload flows into it unless the call says
-// what does. An attempt is made once.
+// NewNodeTest puts a run of the version's graph to where a node is next: the run of an item where the
+// node is in a body. Of the nodes that lead to it those count as completed that the call has something
+// of, with all of their edges taken. Where none of them has an edge to the node, the call's item, or
+// else its payload, flows into it unless the call says what does. An attempt is made once.
 func NewNodeTest(id ID, s Start, g workflow.Graph, of workflow.NodeID, c NodeTestCall, now time.Time) NodeTest {
 	if s.Payload = c.Payload; len(s.Payload) == 0 {
 		s.Payload = json.RawMessage("{}")
 	}
 	t := NodeTest{Run: New(id, s, now), node: of}
+	o := &t.Run.state.Origin
+	tested, _ := g.Node(of)
+	if tested.Parent != "" {
+		o.isItemOf(tested.Parent, c)
+	}
 	given := givenTo(g, of, c.Nodes)
 	input := c.Input
 	var nodes []workflow.Node
@@ -93,16 +117,17 @@ func NewNodeTest(id ID, s Start, g workflow.Graph, of workflow.NodeID, c NodeTes
 		}
 	}
 	if len(edges) == 0 && input == nil {
-		input = s.Payload
+		input = o.given(o.placeOfInput())
 	}
 	for _, n := range g.Nodes() {
 		_, before := given[n.ID]
-		switch n.Parent = ""; {
+		switch {
 		case n.ID == of:
 			n.Retry = &workflow.RetryPolicy{}
 		case !slices.ContainsFunc(edges, func(e workflow.Edge) bool { return e.SourceNodeID == n.ID }):
 			n = workflow.Node{ID: n.ID} // only what it gave matters
 		}
+		n.Parent = tested.Parent // those around the body are as those in it that lead to the node
 		if before || n.ID == of {
 			nodes = append(nodes, n)
 		}
@@ -111,7 +136,7 @@ func NewNodeTest(id ID, s Start, g workflow.Graph, of workflow.NodeID, c NodeTes
 	if input != nil {
 		entrance = unusedID(g, workflow.RootInput)
 		given[entrance] = input
-		nodes = append(nodes, workflow.Node{ID: entrance})
+		nodes = append(nodes, workflow.Node{ID: entrance, Parent: tested.Parent})
 		edges = []workflow.Edge{{SourceNodeID: entrance, TargetNodeID: of}}
 	} else {
 		entrance = edges[0].SourceNodeID
@@ -124,6 +149,17 @@ func NewNodeTest(id ID, s Start, g workflow.Graph, of workflow.NodeID, c NodeTes
 	t.Graph = workflow.RestoreGraph(nodes, edges)
 	t.Run.beginAt(nodes, of, given, truncated(now))
 	return t
+}
+
+// isItemOf makes the run of a test that of an item of a node.
+func (o *Origin) isItemOf(loop workflow.NodeID, c NodeTestCall) {
+	o.Cause, o.ParentNode, o.Item = CauseItem, loop, c.Item
+	if len(o.Item) == 0 {
+		o.Item = json.RawMessage("null")
+	}
+	if c.Index != nil {
+		o.Index = *c.Index
+	}
 }
 
 // givenTo are the outputs that the node may look at.

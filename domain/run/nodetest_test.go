@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ import (
 func tested(t *testing.T, g workflow.Graph, of workflow.NodeID, c run.NodeTestCall) (run.NodeTest, *run.Plan, []run.Execute) {
 	t.Helper()
 	test := run.NewNodeTest(runID, start(""), g, of, c, noon)
-	p := run.NewPlan(version, test.Graph, registry(t), expression.Compiler{})
+	p := run.NewBodyPlan(version, test.Graph, test.Run.Source().Loop, registry(t), expression.Compiler{})
 	step, err := test.Run.Advance(p, run.Event{At: noon, Fact: run.TimeReached{}})
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +65,112 @@ func TestATestedNodeGetsWhatTheCallHas(t *testing.T) {
 				t.Errorf("its input is shown as %s: %v", inputs["z"].Input, err)
 			}
 		})
+	}
+}
+
+// inBodies is a graph with a body, and one in it.
+func inBodies() workflow.Graph {
+	sees := func(names string) string { return "[input, item, index, payload, " + names + "]" }
+	return workflow.RestoreGraph(nodes(
+		"far call", "beside call", `each forEach {"items": "[7, payload]"}`,
+		"each/first call", expr("each/low", sees("nodes.far, nodes.first, nodes.beside")), expr("each/root", sees("nodes.far, nodes.first")), "each/late call",
+		`each/deep forEach {"items": "[item, 'inner']"}`, expr("deep/lowest", sees("nodes.far, nodes.first, nodes.low, nodes.late")), "deep/last call",
+	), edges("far -> each", "first -> low", "low -> deep", "lowest -> last"))
+}
+
+func TestATestedNodeOfABodyGetsAnItem(t *testing.T) {
+	t.Parallel()
+	for claim, c := range map[string]struct {
+		of   workflow.NodeID
+		call run.NodeTestCall
+		want string
+	}{
+		"which flows into it":              {"root", run.NodeTestCall{Item: json.RawMessage(`{"a":1}`), Index: new(7)}, `[{"a":1},{"a":1},7,{},null,null]`},
+		"or null, the first":               {"root", run.NodeTestCall{Payload: json.RawMessage(`5`)}, `[null,null,0,5,null,null]`},
+		"next to an input of its own":      {"root", run.NodeTestCall{Input: json.RawMessage(`2`), Item: json.RawMessage(`1`)}, `[2,1,0,{},null,null]`},
+		"and what comes along an edge":     {"low", run.NodeTestCall{Item: json.RawMessage(`1`), Nodes: outputsOf("first", `"f"`)}, `["f",1,0,{},null,"f",null]`},
+		"and what leads to its body":       {"low", run.NodeTestCall{Item: json.RawMessage(`1`), Nodes: outputsOf("far", `"o"`, "beside", `"b"`)}, `[1,1,0,{},"o",null,null]`},
+		"of the innermost body":            {"lowest", run.NodeTestCall{Item: json.RawMessage(`1`), Index: new(9999)}, `[1,1,9999,{},null,null,null,null]`},
+		"with what leads to all around it": {"lowest", run.NodeTestCall{Nodes: outputsOf("far", `1`, "first", `2`, "low", `3`, "late", `4`, "last", `5`, "deep", `6`, "each", `7`)}, `[null,null,0,{},1,2,3,null]`},
+	} {
+		test, p, _ := tested(t, inBodies(), c.of, c.call)
+		if got, _ := test.Run.Output(c.of); string(got) != c.want || test.Node().Status != run.NodeCompleted || !test.Run.Status().Finished() {
+			t.Errorf("%s: it gave %s, not %s; %+v", claim, got, c.want, test.Node())
+		}
+		if inputs, _, err := test.Run.ShownInputs(p, run.MaxOutput); err != nil || !strings.HasPrefix(c.want, "["+string(inputs[c.of].Input)+",") {
+			t.Errorf("%s: its input is shown as %s: %v", claim, inputs[c.of].Input, err)
+		}
+	}
+}
+
+// A node of a body gives the same when it is run, simulated and tested with what is pinned.
+func TestATestOfANodeInABodyAgreesWithRunsAndSimulations(t *testing.T) {
+	t.Parallel()
+	const sees = "[input, item, index, payload, nodes.far, nodes.first]"
+	g := workflow.RestoreGraph(nodes("far call", `each forEach {"items": "payload"}`, "each/first call", expr("each/low", sees),
+		`each/deep forEach {"items": "[item, input]"}`, expr("deep/lowest", sees+".concat(nodes.low)")), edges("far -> each", "first -> low", "low -> deep"))
+	pins := outputsOf("far", `"far"`, "first", `{"of":"first"}`)
+	pinned := answers{"far": {{Output: pins["far"], Pinned: true}}, "first": {{Output: pins["first"], Pinned: true}}}
+	whole := run.NewPlan(version, g, registry(t), expression.Compiler{})
+	trace, err := run.Simulate(whole, runID, start(`["a", "b"]`), noon, run.Outside{Answers: pinned, Body: bodies(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulated, _ := trace.Run.Output("each")
+	var lowest []string
+	for i := range 2 {
+		each := itemOf(t, begin(t, whole, start(`["a", "b"]`)).succeeds("far", `"far"`), g, i).succeeds("first", `{"of":"first"}`)
+		given := run.NodeTestCall{Payload: json.RawMessage(`["a", "b"]`), Nodes: pins, Item: json.RawMessage([]string{`"a"`, `"b"`}[i]), Index: &i}
+		test, _, _ := tested(t, g, "low", given)
+		if got, _ := test.Run.Output("low"); string(got) != each.output("low") {
+			t.Errorf("a test of low gives %s, a run %s", got, each.output("low"))
+		}
+		given.Nodes = maps.Clone(pins)
+		given.Nodes["low"] = json.RawMessage(each.output("low"))
+		for j, item := range each.last.Loops[0].Items {
+			given.Item, given.Index = item, &j
+			test, _, _ := tested(t, g, "lowest", given)
+			got, _ := test.Run.Output("lowest")
+			if ran := itemOf(t, each, g, j).output("lowest"); string(got) != ran {
+				t.Errorf("a test of lowest gives %s, a run %s", got, ran)
+			}
+			lowest = append(lowest, string(got))
+		}
+	}
+	const loop = `{"count":2,"failed":[],"results":[%s,%s]}`
+	want := fmt.Sprintf(loop, fmt.Sprintf(loop, lowest[0], lowest[1]), fmt.Sprintf(loop, lowest[2], lowest[3]))
+	if string(simulated) != want {
+		t.Errorf("simulated is %s, tested %s", simulated, want)
+	}
+}
+
+// itemOf begins the run of an item of the node that has begun to run its body.
+func itemOf(t *testing.T, of *harness, g workflow.Graph, index int) *harness {
+	t.Helper()
+	began := of.last.Loops[0]
+	item := of.run.Item(began.Node, run.ID(fmt.Sprint("run_", began.Node, index)), index, of.now).WithGiven(began.Items[index], began.Outer)
+	w := &harness{
+		t: t, plan: run.NewBodyPlan(version, g, began.Node, registry(t), expression.Compiler{}), run: item, now: of.now,
+		open: map[workflow.NodeID]run.Execute{}, tokens: map[workflow.NodeID]string{},
+	}
+	return w.does(run.Started{})
+}
+
+func TestAnItemIsForANodeOfABody(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct {
+		of   workflow.NodeID
+		call run.NodeTestCall
+	}{
+		"item: not_allowed, index: not_allowed": {"far", run.NodeTestCall{Item: json.RawMessage(`null`), Index: new(0)}},
+		"item: bad_format":                      {"low", run.NodeTestCall{Item: json.RawMessage(`[`), Index: new(0)}},
+		"index: too_small":                      {"low", run.NodeTestCall{Index: new(-1)}},
+		"index: too_large":                      {"lowest", run.NodeTestCall{Item: json.RawMessage(`1`), Index: new(run.MaxItems)}},
+		"":                                      {"lowest", run.NodeTestCall{Item: json.RawMessage(`1`), Index: new(run.MaxItems - 1)}},
+	} {
+		if got := strings.Join(violations(t, c.call.Check(inBodies(), c.of)), ", "); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
 	}
 }
 
@@ -124,7 +231,7 @@ func TestACallOfATestNamesNodesOfTheVersion(t *testing.T) {
 	err := run.NodeTestCall{
 		Input: json.RawMessage(`{`), Payload: json.RawMessage("\"\xff\""), Nodes: outputsOf("a", `1`, "b", `1`, "c", `[`),
 		Malformed: []domain.Violation{{Field: "x", Code: domain.WrongType}},
-	}.Check(g)
+	}.Check(g, "a")
 	var refused *domain.Error
 	if !errors.As(err, &refused) || refused.Code != "call_invalid" {
 		t.Fatal(err)

@@ -2473,10 +2473,16 @@ type TenantStatus string
 
 // TestNode What a node is tested with.
 type TestNode struct {
-	// Input What flows into it: any JSON value. When it is absent, what the nodes before it bring along their edges, and where none of them does, the payload.
+	// Index What expressions of such a node see as `index`: the place of the item. For other nodes it is refused.
+	Index *int `json:"index,omitempty"`
+
+	// Input What flows into it: any JSON value. When it is absent, what the nodes before it bring along their edges, and where none of them does, the `item` of a node in a body, else the payload.
 	Input interface{} `json:"input,omitempty"`
 
-	// Nodes What other nodes gave, by their ids, each any JSON value. Where a node is absent, the version's `pins` say what it gave. Only those count that lead to the node.
+	// Item What expressions of a node in the body of a `forEach`, of the innermost where they nest, see as `item`: any JSON value, `null` when it is absent. For other nodes it is refused.
+	Item interface{} `json:"item,omitempty"`
+
+	// Nodes What other nodes gave, by their ids, each any JSON value. Where a node is absent, the version's `pins` say what it gave. Only those count that lead to the node, or to one in whose body it is.
 	Nodes *map[string]interface{} `json:"nodes,omitempty"`
 
 	// Payload What expressions see as `payload`: any JSON value, `{}` when it is absent.
@@ -4238,8 +4244,9 @@ func (c *Client) CompleteExpression(ctx context.Context, id VersionID, body Comp
 // No run comes of it, nothing follows the node, and nothing is kept but the answer for an idempotency key. That the node fails is no error:
 // the answer says so in `error`. Unknown members are refused.
 //
-// What flows into the node is `input`; without it, what `nodes` and the version's `pins` bring along the edges. Nodes that only wait or run
-// others (`input`, `wait`, `waitForEvent`, `callWorkflow`, `forEach`) are not tested: `node_not_testable`.
+// What flows into the node is `input`; without it, what `nodes` and the version's `pins` bring along the edges. A node in the body of a
+// `forEach` is tested as one run of the body would come to it, with `item` and `index`. Nodes that only wait or run others
+// (`input`, `wait`, `waitForEvent`, `callWorkflow`, `forEach`) are not tested: `node_not_testable`.
 //
 // **Key:** secret.
 func (c *Client) TestNode(ctx context.Context, id VersionID, nodeID NodeID, body TestNode, options ...Option) (*TestedNode, error) {
