@@ -39,6 +39,7 @@ func TestGoldens(t *testing.T) {
 				t.Fatal(err)
 			}
 			g.beat()
+			var families []contract.Replacement
 			scheduled, owner := "", "not shown" // the files of tenants' own routes spell out whose records they are
 			if strings.Contains(string(text), "{{tenant}}") {
 				owner = string(e.id)
@@ -51,8 +52,10 @@ func TestGoldens(t *testing.T) {
 				}
 			case strings.Contains(used, "{{schedule}}"):
 				scheduled = g.schedule(e)
+			case strings.Contains(used, "{{shipped}}"):
+				families = g.addLoops(e)
 			}
-			contract.Golden(t, g.handler, file, *update,
+			contract.Golden(t, g.handler, file, *update, append(families,
 				contract.Value("secret", e.secret), contract.Value("public", e.public), contract.Value("operator", operatorToken), contract.Value("tenant", owner), contract.Value("version", string(e.version)),
 				contract.Value("workflow", e.ids["workflows"]), contract.Value("draft", e.ids["workflow-versions"]),
 				contract.Value("trigger", e.ids["triggers"]), contract.Value("registration", e.ids["sub-tenants"]),
@@ -61,7 +64,7 @@ func TestGoldens(t *testing.T) {
 				contract.Value("activeVersion", e.ids["activeVersion"]), contract.Value("listening", e.ids["listening"]),
 				contract.Value("paused", e.ids["runs"]), contract.Value("waiting", e.ids["waiting"]), contract.Value("failed", e.ids["failed"]),
 				contract.Value("completed", e.ids["completed"]), contract.Value("job", e.ids["jobs"]), contract.Value("child", e.ids["child"]), contract.Value("approval", e.ids["approval"]), contract.Value("shipment", e.ids["delivery"]),
-				contract.Value("orderInTransit", e.ids["entity of waiting"]), contract.Value("orderToApprove", e.ids["entity of runs"]))
+				contract.Value("orderInTransit", e.ids["entity of waiting"]), contract.Value("orderToApprove", e.ids["entity of runs"]))...)
 		})
 	}
 }
