@@ -17,10 +17,11 @@ type catalogue map[Type]texts
 // texts are what people read about one node. Fields are keyed by their place:
 // config.method, config.cases[].value, input.…, output.status.
 type texts struct {
-	Name        string            `json:"name"`
-	Description string            `json:"description"`
-	Fields      map[string]string `json:"fields"`
-	Titles      map[string]string `json:"titles"` // of fields that editors show with one
+	Name        string              `json:"name"`
+	Description string              `json:"description"`
+	Fields      map[string]string   `json:"fields"`
+	Titles      map[string]string   `json:"titles"` // of fields that editors show with one
+	Labels      map[string][]string `json:"labels"` // of the values of an enum, in their order
 }
 
 // loadCatalogue reads the catalogue of a language. It panics, since the data is part of the
@@ -37,8 +38,8 @@ func loadCatalogue(l tenant.Language) catalogue {
 	return c
 }
 
-// describe returns the declarations with each field's description, and its title, from the
-// catalogue.
+// describe returns the declarations with each field's description, its title and the labels of
+// its values from the catalogue.
 func (t texts) describe(place string, declared Declarations) Declarations {
 	out := declared.Clone()
 	for i := range out {
@@ -47,8 +48,10 @@ func (t texts) describe(place string, declared Declarations) Declarations {
 			out[i].Declaration.Description = &text
 		}
 		if title, ok := t.Titles[at]; ok {
-			text, _ := json.Marshal(title) // of a string
-			out[i].Declaration.Extra = append(out[i].Declaration.Extra, ExtraMember{titleMember, text})
+			out[i].Declaration.show(titleMember, title)
+		}
+		if labels, ok := t.Labels[at]; ok {
+			out[i].Declaration.show(enumLabelsMember, labels)
 		}
 		t.describeWithin(at, &out[i].Declaration)
 	}
@@ -62,4 +65,10 @@ func (t texts) describeWithin(place string, d *Declaration) {
 	if d.Items != nil {
 		t.describeWithin(place+"[]", d.Items)
 	}
+}
+
+// show adds a member that forms are drawn with.
+func (d *Declaration) show(member string, value any) {
+	text, _ := json.Marshal(value) // of strings
+	d.Extra = append(d.Extra, ExtraMember{member, text})
 }

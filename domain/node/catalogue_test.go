@@ -48,6 +48,57 @@ func TestEveryCatalogueSaysExactlyWhatTheNodesNeed(t *testing.T) {
 	}
 }
 
+// The values of an enum are shown by names for people, but for those that are the same everywhere.
+func TestEveryValueToChooseHasALabelInEveryLanguage(t *testing.T) {
+	labels := make(map[tenant.Language]map[string][]string)
+	for _, l := range tenant.Languages() {
+		labels[l] = make(map[string][]string)
+		for nodeType, said := range loadCatalogue(l) {
+			for at, of := range said.Labels {
+				labels[l][string(nodeType)+" "+at] = of
+				for _, label := range of {
+					checkText(t, l, string(nodeType)+" "+at+" as a label", label)
+				}
+			}
+		}
+	}
+	for l, said := range labels {
+		want := make(map[string]int)
+		for _, n := range platform(l) {
+			for at, values := range choices("config", n.Config.Declarations()) {
+				if want[string(n.Type)+" "+at] = values; n.Type == HTTPRequest { // methods
+					delete(want, string(n.Type)+" "+at)
+				}
+			}
+		}
+		got := make(map[string]int)
+		for at, of := range said {
+			if got[at] = len(of); l != tenant.English && slices.Equal(of, labels[tenant.English][at]) {
+				t.Errorf("%s: the labels of %s read as in English", l, at)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+			t.Errorf("%s: numbers of labels differ (-needed +there):\n%s", l, diff)
+		}
+	}
+}
+
+// choices says how many values the enums among fields have.
+func choices(prefix string, ds Declarations) map[string]int {
+	found := make(map[string]int)
+	for _, f := range ds {
+		at := prefix + "." + f.Name
+		if n := len(f.Declaration.Enum); n > 0 {
+			found[at] = n
+		}
+		maps.Copy(found, choices(at, f.Declaration.Properties))
+		if f.Declaration.Items != nil {
+			maps.Copy(found, choices(at+"[]", f.Declaration.Items.Properties))
+		}
+	}
+	return found
+}
+
 // Forms are drawn from the schemas of configurations: each field says as what and where.
 func TestEveryFieldOfAConfigurationSaysHowItIsShown(t *testing.T) {
 	for _, n := range platform(tenant.English) {
@@ -111,6 +162,9 @@ func TestNoTextWasLeftUntranslated(t *testing.T) {
 			for _, at := range slices.Sorted(maps.Keys(said.Fields)) {
 				if said.Fields[at] == english[nodeType].Fields[at] {
 					t.Errorf("%s: %s %s reads as in English", l, nodeType, at)
+				}
+				if title := said.Titles[at]; title == english[nodeType].Titles[at] && title != "URL" && title != "Error" {
+					t.Errorf("%s: the title of %s %s reads as in English", l, nodeType, at)
 				}
 			}
 		}
