@@ -17,9 +17,9 @@ var _ outbound.ProcessRepository = processes{}
 // Heartbeat adds a process or moves its time. The required level is held, so that it does not
 // rise before this unit ends.
 func (s processes) Heartbeat(ctx context.Context, p process.Process) error {
-	clock := s.store.dialect.Clock
-	n, err := s.Exec(ctx, "record heartbeat", `INSERT INTO processes (id, version, level, role, started_at, seen_at)
-		SELECT $1, $2, CAST($3 AS smallint), $4, `+clock+`, `+clock+` FROM required_level r WHERE r.level <= CAST($3 AS smallint)`+s.ForUpdate()+`
+	n, err := s.Exec(ctx, "record heartbeat", `WITH clock AS (SELECT `+s.store.dialect.Clock+` AS now)
+		INSERT INTO processes (id, version, level, role, started_at, seen_at)
+		SELECT $1, $2, CAST($3 AS smallint), $4, clock.now, clock.now FROM required_level r, clock WHERE r.level <= CAST($3 AS smallint)`+s.ForUpdate()+`
 		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, string(p.ID), p.Version, int(p.Level), p.Role)
 	if err != nil || n > 0 {
 		return err
