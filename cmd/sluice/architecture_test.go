@@ -39,6 +39,7 @@ var rules = []rule{
 	{"domain/typing", []string{"domain/node"}, false, "the domain's order is tenant, node, typing, workflow, trigger, run, event"},
 	{"domain/workflow", []string{"domain", "domain/process", "domain/tenant", "domain/node", "domain/typing"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
 	{"domain/trigger", []string{"domain", "domain/tenant", "domain/node", "domain/workflow"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
+	{"domain/hook", []string{"domain", "domain/tenant", "domain/node", "domain/workflow", "domain/trigger"}, false, "the domain's order is tenant, node, workflow, trigger, hook, run, event"},
 	{"domain/run", []string{"domain", "domain/tenant", "domain/node", "domain/workflow", "domain/trigger"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
 	{"domain/job", []string{"domain", "domain/tenant", "domain/run"}, false, "the domain's order is tenant, node, workflow, trigger, run, job, event"},
 	{"domain/event", []string{"domain", "domain/tenant", "domain/node", "domain/workflow", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
