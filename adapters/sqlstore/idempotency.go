@@ -22,23 +22,24 @@ func (s idempotency) Claim(ctx context.Context, owner tenant.ID, idempotency dom
 	if !idempotency.Wanted() {
 		return nil
 	}
-	return s.claim(ctx, idempotency, s.store.dialect.ClaimIdempotencyKey, string(owner), idempotency.Scope, idempotency.Key, now.Add(-domain.IdempotencyRetention))
+	return s.claim(ctx, idempotency, now, s.store.dialect.ClaimIdempotencyKey, string(owner), idempotency.Scope, idempotency.Key, now.Add(-domain.IdempotencyRetention))
 }
 
 // claim looks for an outcome by a statement of the dialect.
-func (u *unit) claim(ctx context.Context, idempotency domain.IdempotencyKey, statement string, args ...any) error {
+func (u *unit) claim(ctx context.Context, idempotency domain.IdempotencyKey, now time.Time, statement string, args ...any) error {
 	var row struct {
-		Free        bool    `db:"free"`
-		Fingerprint *string `db:"fingerprint"`
-		Answer      []byte  `db:"answer"`
+		Free            bool       `db:"free"`
+		Fingerprint     *string    `db:"fingerprint"`
+		Answer          []byte     `db:"answer"`
+		InProgressUntil *time.Time `db:"in_progress_until"`
 	}
 	err := u.ReadRow(ctx, "claim idempotency key", &row, statement, args...)
 	switch {
 	case err != nil:
 		return err
-	case row.Fingerprint != nil:
+	case row.Fingerprint != nil && (row.InProgressUntil == nil || *row.Fingerprint != idempotency.Fingerprint || !now.Before(*row.InProgressUntil)):
 		return idempotency.CheckReplay(*row.Fingerprint, row.Answer)
-	case !row.Free:
+	case row.Fingerprint != nil || !row.Free:
 		return domain.OnceInProgress()
 	default:
 		return nil
@@ -47,16 +48,25 @@ func (u *unit) claim(ctx context.Context, idempotency domain.IdempotencyKey, sta
 
 // Record records the outcome, in the place of one that has expired.
 func (s idempotency) Record(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, outcome any, now time.Time) error {
+	return s.insert(ctx, owner, idempotency, outcome, now, nil)
+}
+
+// Begin records what came of the command if its end is never recorded.
+func (s idempotency) Begin(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, outcome any, now, until time.Time) error {
+	return s.insert(ctx, owner, idempotency, outcome, now, &until)
+}
+
+func (s idempotency) insert(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, outcome any, now time.Time, until *time.Time) error {
 	if !idempotency.Wanted() {
 		return nil
 	}
 	return s.recordOutcome(idempotency, outcome, func(answer []byte) (int64, error) {
-		return s.Exec(ctx, "keep idempotent outcome", `INSERT INTO outcomes (tenant_id, scope, key, fingerprint, answer, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6)
+		return s.Exec(ctx, "keep idempotent outcome", `INSERT INTO outcomes (tenant_id, scope, key, fingerprint, answer, created_at, in_progress_until)
+			VALUES ($1, $2, $3, $4, $5, $6, $8)
 			ON CONFLICT (tenant_id, scope, key) DO UPDATE
-			SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
+			SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at, in_progress_until = excluded.in_progress_until
 			WHERE outcomes.created_at <= $7`,
-			string(owner), idempotency.Scope, idempotency.Key, idempotency.Fingerprint, answer, now, now.Add(-domain.IdempotencyRetention))
+			string(owner), idempotency.Scope, idempotency.Key, idempotency.Fingerprint, answer, now, now.Add(-domain.IdempotencyRetention), until)
 	})
 }
 
@@ -83,7 +93,7 @@ func (s idempotency) Amend(ctx context.Context, owner tenant.ID, idempotency dom
 	if err != nil {
 		return s.Fail(err)
 	}
-	_, err = s.Exec(ctx, "amend idempotent outcome", `UPDATE outcomes SET answer = $1
+	_, err = s.Exec(ctx, "amend idempotent outcome", `UPDATE outcomes SET answer = $1, in_progress_until = NULL
 		WHERE tenant_id = $2 AND scope = $3 AND key = $4 AND fingerprint = $5`,
 		answer, string(owner), idempotency.Scope, idempotency.Key, idempotency.Fingerprint)
 	return err

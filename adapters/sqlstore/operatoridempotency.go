@@ -17,7 +17,7 @@ func (s operatorIdempotency) Claim(ctx context.Context, idempotency domain.Idemp
 	if !idempotency.Wanted() {
 		return nil
 	}
-	return s.claim(ctx, idempotency, s.store.dialect.ClaimOperatorIdempotencyKey, idempotency.Scope, idempotency.Key, now.Add(-domain.IdempotencyRetention))
+	return s.claim(ctx, idempotency, now, s.store.dialect.ClaimOperatorIdempotencyKey, idempotency.Scope, idempotency.Key, now.Add(-domain.IdempotencyRetention))
 }
 
 // Record records the outcome, in the place of one that has expired.

@@ -18,6 +18,13 @@ import (
 // maxTestedAttempt is how long the attempt of a test may take: somebody waits for the answer.
 const maxTestedAttempt = 90 * time.Second
 
+// maxTest is when a test has ended in any case that made an attempt: some time is for clocks that
+// differ, and for recording what came of it.
+const maxTest = maxTestedAttempt + 30*time.Second
+
+// endTimeout bounds how long it takes to record that a test was interrupted.
+const endTimeout = 5 * time.Second
+
 // TestNode executes one node of a version.
 func (s *Service) TestNode(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, of workflow.NodeID,
 	c run.NodeTestCall, hold func(size int) bool,
@@ -34,6 +41,7 @@ func (s *Service) TestNode(ctx context.Context, who tenant.Caller, idempotency d
 		return s.plans.With(ctx, who.Tenant(), t.Run.Source(), t.Graph, t.types, aside, func(p *run.Plan, aside execution.Aside) error { return t.execute(ctx, p, aside) })
 	})
 	if err != nil {
+		t.interrupted(ctx)
 		return done, err
 	}
 	t.shown.Logs, t.shown.Took = t.Run.Logs(t.history), s.clock.Now().Sub(t.began)
@@ -52,7 +60,7 @@ type nodeTest struct {
 	began       time.Time
 	shown       inbound.TestedNode
 	history     []run.Entry
-	recorded    bool  // that it is under way
+	begun       bool  // it is recorded that an attempt is made
 	growing     int64 // memory reserved for its answer
 }
 
@@ -114,13 +122,12 @@ func (t *nodeTest) advance(p *run.Plan, fact run.Fact) (run.Step, error) {
 	return step, err
 }
 
-// attempt makes an attempt. One with an effect is recorded before.
+// attempt makes an attempt. That one with an effect begins is recorded.
 func (t *nodeTest) attempt(ctx context.Context, e run.Execute) (run.Fact, error) {
 	if !e.Computes {
-		if err := t.record(ctx); err != nil {
+		if err := t.begin(ctx); err != nil {
 			return nil, err
 		}
-		t.recorded = true
 	}
 	e.Timeout = min(e.Timeout, maxTestedAttempt)
 	bounded, stop := context.WithTimeout(ctx, maxTestedAttempt+time.Second)
@@ -138,17 +145,56 @@ func (t *nodeTest) attempt(ctx context.Context, e run.Execute) (run.Fact, error)
 	return fact, err
 }
 
+// begin records that an attempt is made, and what a repeat gets if the process ends meanwhile.
+func (t *nodeTest) begin(ctx context.Context) error {
+	err := t.claim(ctx, func(ctx context.Context, st outbound.Stores) error {
+		now := t.clock.Now()
+		return st.Idempotency.Begin(ctx, t.who.Tenant(), t.idempotency, t.whenInterrupted(), now, now.Add(maxTest))
+	})
+	t.begun = err == nil && t.idempotency.Wanted()
+	return err
+}
+
+// record records what came of the test.
 func (t *nodeTest) record(ctx context.Context) error {
+	if t.begun {
+		return t.amend(ctx, t.shown)
+	}
+	return t.claim(ctx, func(ctx context.Context, st outbound.Stores) error {
+		return st.Idempotency.Record(ctx, t.who.Tenant(), t.idempotency, t.shown, t.began)
+	})
+}
+
+// interrupted records that an attempt did not come to its end. Where that fails repeats are refused
+// until the attempt would have ended.
+func (t *nodeTest) interrupted(ctx context.Context) {
+	if t.begun {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), endTimeout) // the client may have gone
+		defer stop()
+		_ = t.amend(ctx, t.whenInterrupted())
+	}
+}
+
+func (t *nodeTest) whenInterrupted() inbound.TestedNode {
+	shown := t.shown
+	shown.Run = t.Interrupted()
+	return shown
+}
+
+func (t *nodeTest) claim(ctx context.Context, record func(context.Context, outbound.Stores) error) error {
 	if !t.idempotency.Wanted() {
 		return nil
 	}
 	return t.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if t.recorded {
-			return st.Idempotency.Amend(ctx, t.who.Tenant(), t.idempotency, t.shown)
-		}
 		if err := st.Idempotency.Claim(ctx, t.who.Tenant(), t.idempotency, t.began); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, t.who.Tenant(), t.idempotency, t.shown, t.began)
+		return record(ctx, st)
+	})
+}
+
+func (t *nodeTest) amend(ctx context.Context, outcome inbound.TestedNode) error {
+	return t.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		return st.Idempotency.Amend(ctx, t.who.Tenant(), t.idempotency, outcome)
 	})
 }

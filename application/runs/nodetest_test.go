@@ -206,13 +206,29 @@ func TestATestHasItsEffectOnceForItsKey(t *testing.T) {
 		replayed(of, "whole "+string(of), `completed {"ok":true} of {}`)
 	}
 	d.NodeRunner.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
-		replayed("get", "broken", "running  of {}")
+		_, err := d.test(ver, "get", once("broken"), run.NodeTestCall{})
+		var refused *domain.Error
+		if !errors.As(err, &refused) || refused.Code != "idempotency_in_progress" || refused.RetryAfter != time.Second {
+			t.Errorf("a repeat while the first test is under way: %v", err)
+		}
 		return nil, errors.New("the process could not try")
 	}
 	if _, err := d.test(ver, "get", once("broken"), run.NodeTestCall{}); err == nil {
 		t.Error("an attempt that did not come to an end is reported")
 	}
-	replayed("get", "broken", "running  of {}")
+	replayed("get", "broken", "failed  of {} attempt_aborted")
+	ctx, leave := context.WithCancel(t.Context())
+	d.NodeRunner.Answer = func(ctx context.Context, _ outbound.NodeCall) (outbound.NodeOutcome, error) {
+		leave()
+		return nil, context.Cause(ctx)
+	}
+	if _, err := d.testIn(ctx, ver, "get", once("left"), run.NodeTestCall{}, room); !errors.Is(err, context.Canceled) {
+		t.Errorf("without its client the test ends with %v", err)
+	}
+	replayed("get", "left", "failed  of {} attempt_aborted")
+	d.NodeRunner.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+		return nil, errors.New("the process could not try")
+	}
 	if _, err := d.test(ver, "js", once("computes"), run.NodeTestCall{}); err == nil {
 		t.Error("code that could not be executed is reported")
 	}
@@ -220,7 +236,7 @@ func TestATestHasItsEffectOnceForItsKey(t *testing.T) {
 	if got, err := d.test(ver, "js", once("computes"), run.NodeTestCall{}); err != nil || got != `completed {"ok":true} of {}` {
 		t.Errorf("code that could not be executed cannot be tried again: %q, %v", got, err)
 	}
-	if calls := len(d.NodeRunner.Calls); calls != 5 {
+	if calls := len(d.NodeRunner.Calls); calls != 6 {
 		t.Errorf("%d attempts were made", calls)
 	}
 }

@@ -21,9 +21,6 @@ const (
 	// maxAborts is how often an attempt is made that does not come to an end. Then it
 	// counts as one that failed, and the run decides.
 	maxAborts = 5
-
-	// codeAborted is that of attempts that failed within the gateway.
-	codeAborted = "attempt_aborted"
 )
 
 // maxCallsOfRun is how many calls of nodes one run makes at the same time.
@@ -244,7 +241,7 @@ func (j *job) attempt(ctx context.Context, a *attempt, e run.Execute) run.Fact {
 // aborted counts an attempt that did not come to an end as one that failed.
 func aborted(e run.Execute) run.Fact {
 	return run.AttemptFailed{
-		Node: e.Node, Attempt: e.Attempt, Code: codeAborted, Message: "The attempt could not be made for a reason within the gateway.", Retryable: true,
+		Node: e.Node, Attempt: e.Attempt, Code: run.CodeAborted, Message: "The attempt could not be made for a reason within the gateway.", Retryable: true,
 	}
 }
 

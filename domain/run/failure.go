@@ -45,6 +45,7 @@ const (
 	CodeStorageExceeded = "storage_exceeded"      // the tenant keeps more than its quota when a loop begins
 	CodeItemFailed      = "item_failed"           // the run of an item failed or was cancelled
 	CodeResultTooLarge  = "result_too_large"      // what the items of a loop gave is larger than [MaxOutput] together
+	CodeAborted         = "attempt_aborted"       // the gateway could not make the attempt, or stopped before it had ended
 	CodeInternal        = "internal_error"        // the gateway cannot keep what the run would do next
 )
 

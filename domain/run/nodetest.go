@@ -205,6 +205,17 @@ func (r *Run) beginAt(nodes []workflow.Node, at workflow.NodeID, given map[workf
 	}
 }
 
+// Interrupted is what is known of the test when its process ends while the node's attempt is made: nobody
+// has seen how it ended, or when.
+func (t NodeTest) Interrupted() *Run {
+	r := Restore(t.Run.state)
+	n := &r.state.Nodes[t.at()]
+	n.Status, n.Failure = NodeFailed, &Failure{
+		Code: CodeAborted, Message: "The gateway stopped before the attempt had ended. Whether it has had its effect is not known.", Node: n.ID,
+	}
+	return r
+}
+
 // Size is about how many bytes the test takes.
 func (t NodeTest) Size() int {
 	size := t.Run.Size()
@@ -216,5 +227,9 @@ func (t NodeTest) Size() int {
 
 // Node is what has become of the node.
 func (t NodeTest) Node() NodeState {
-	return t.Run.state.Nodes[slices.IndexFunc(t.Run.state.Nodes, func(n NodeState) bool { return n.ID == t.node })]
+	return t.Run.state.Nodes[t.at()]
+}
+
+func (t NodeTest) at() int {
+	return slices.IndexFunc(t.Run.state.Nodes, func(n NodeState) bool { return n.ID == t.node })
 }

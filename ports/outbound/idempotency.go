@@ -14,8 +14,8 @@ type IdempotencyRepository interface {
 	// Claim is called first in a unit. It returns nil when the command has not taken
 	// effect yet, or not within domain.IdempotencyRetention before now; the *domain.Replay
 	// when it has; Invalid with the code idempotency_key_reused when the key was used
-	// for another request; and a Conflict with the code idempotency_in_progress when
-	// another unit with the key is running and the store can tell without waiting.
+	// for another request; and a Conflict with the code idempotency_in_progress where Begin says
+	// so, and when another unit with the key is running and the store can tell without waiting.
 	// Nothing is asked of the store when no key was given.
 	Claim(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, now time.Time) error
 
@@ -23,6 +23,10 @@ type IdempotencyRepository interface {
 	// two units that reach it with one key only one commits; the other runs again and
 	// meets the outcome in Claim.
 	Record(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, outcome any, now time.Time) error
+
+	// Begin does what Record does before an effect that is outside of the store: until Amend
+	// records what came of it, or this time comes, Claim says that the command is in progress.
+	Begin(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, outcome any, now, until time.Time) error
 
 	// Amend records the outcome anew that a unit before kept, where the answer came to hold
 	// what was found out once that unit had committed. It does nothing when no key was

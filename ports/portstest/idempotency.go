@@ -85,6 +85,39 @@ func IdempotencyRepository(t *testing.T, open OpenStore) {
 				f.Errorf("recorded under another key is %q", got)
 			}
 		},
+		"a command whose effect is outside is in progress until it is amended, or its time is over": func(f fixture) {
+			owner := f.tenant().ID()
+			begin := func(idempotency domain.IdempotencyKey) error {
+				return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
+					if err := st.Idempotency.Claim(ctx, owner, idempotency, noon); err != nil {
+						return err
+					}
+					return st.Idempotency.Begin(ctx, owner, idempotency, "made", noon, noon.Add(time.Minute))
+				})
+			}
+			amended, interrupted := onceWith("k", "same"), onceWith("K", "same")
+			for _, idempotency := range []domain.IdempotencyKey{amended, interrupted, {}} {
+				if err := begin(idempotency); err != nil {
+					f.Fatal(err)
+				}
+			}
+			almost := noon.Add(time.Minute - time.Millisecond)
+			for _, idempotency := range []domain.IdempotencyKey{amended, interrupted} {
+				f.wantError(f.do(owner, idempotency, almost, nothing), domain.Conflict, "idempotency_in_progress")
+				f.wantError(f.do(owner, onceWith(idempotency.Key, "other"), almost, nothing), domain.Invalid, "idempotency_key_reused")
+			}
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.Idempotency.Amend(ctx, owner, amended, "made")
+			})
+			f.wantReplay(f.do(owner, amended, almost, nothing))
+			f.wantError(f.do(owner, interrupted, almost, nothing), domain.Conflict, "idempotency_in_progress")
+			f.wantReplay(f.do(owner, interrupted, noon.Add(time.Minute), nothing))
+			expired := noon.Add(domain.IdempotencyRetention)
+			if err := f.do(owner, interrupted, expired, nothing); err != nil {
+				f.Errorf("in the place of one that has expired: %v", err)
+			}
+			f.wantReplay(f.do(owner, interrupted, expired, nothing))
+		},
 		"the same key for another request is a mistake of the client": func(f fixture) {
 			owner := f.tenant().ID()
 			if err := f.do(owner, onceWith("k", "same"), noon, nothing); err != nil {

@@ -1834,7 +1834,8 @@ type RunFailure struct {
 	// | `url_refused`, `address_refused`, `port_refused`, `redirect_refused`, `too_many_redirects` | a call may not go there |
 	// | `dns_failed`, `connect_timeout`, `connection_failed`, `tls_failed` | a call found no way to the other side |
 	// | `unexpected_status`, `answer_invalid`, `response_too_large`, `response_headers_too_large` | what the other side answered |
-	// | `attempt_aborted`, `internal_error` | a reason within the gateway |
+	// | `attempt_aborted` | the gateway could not make an attempt, or it is not known how the one of a test ended |
+	// | `internal_error` | a reason within the gateway |
 	Code string `json:"code"`
 
 	// EdgeID The edge that the run failed at, where it failed at one. Lists leave it out: there `message` names it.
@@ -4243,6 +4244,9 @@ func (c *Client) CompleteExpression(ctx context.Context, id VersionID, body Comp
 // attempt is made once, whatever the retry policy says, within the node's `timeoutMs` and at most 90 seconds, and ends when the client goes away.
 // No run comes of it, nothing follows the node, and nothing is kept but the answer for an idempotency key. That the node fails is no error:
 // the answer says so in `error`. Unknown members are refused.
+//
+// While the attempt is under way a repeat of its idempotency key is `409` `idempotency_in_progress`. Where the client or the gateway went away before
+// it had ended, a repeat gets the error `attempt_aborted`, for a gateway that was killed after at most two minutes.
 //
 // What flows into the node is `input`; without it, what `nodes` and the version's `pins` bring along the edges. A node in the body of a
 // `forEach` is tested as one run of the body would come to it, with `item` and `index`. Nodes that only wait or run others

@@ -72,7 +72,7 @@ var dialect = sqlstore.Dialect{
 	// The lock is held to the end of the transaction, by every unit with this key that
 	// got past this statement.
 	ClaimIdempotencyKey: `SELECT pg_try_advisory_xact_lock(hashtextextended(CAST($1 AS text) || '/' || $2 || '/' || $3, 0)) AS free,
-			o.fingerprint, o.answer
+			o.fingerprint, o.answer, o.in_progress_until
 		FROM (SELECT 1) AS one
 		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
 	ClaimOperatorIdempotencyKey: `SELECT pg_try_advisory_xact_lock(hashtextextended('operator/' || CAST($1 AS text) || '/' || $2, 0)) AS free,

@@ -48,7 +48,7 @@ var dialect = sqlstore.Dialect{
 		},
 	},
 	// Writing units run one after another, so nobody else can hold the key.
-	ClaimIdempotencyKey: `SELECT 1 AS free, o.fingerprint, o.answer
+	ClaimIdempotencyKey: `SELECT 1 AS free, o.fingerprint, o.answer, o.in_progress_until
 		FROM (SELECT 1) AS one
 		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
 	ClaimOperatorIdempotencyKey: `SELECT 1 AS free, o.fingerprint, o.answer
