@@ -160,7 +160,7 @@ func (d *Directory) VersionParent(ctx context.Context, scope tenant.Scope, id wo
 	d.mu.RLock()
 	belongs, known := d.versions[key]
 	d.mu.RUnlock()
-	if known && scope.Covers(belongs.SubTenant) {
+	if known && scope.Covers(belongs.SubTenant, string(belongs.Workflow)) {
 		return belongs, nil
 	}
 	err := d.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {

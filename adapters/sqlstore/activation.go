@@ -23,7 +23,7 @@ var _ outbound.ActivationRepository = activation{}
 // Previous finds the version that was replaced last. While the workflow does not know which
 // that was, it is the one that was published last.
 func (s activation) Previous(ctx context.Context, scope tenant.Scope, of workflow.ID) (workflow.VersionID, error) {
-	in, args := core.Within(scope, core.BySubTenantOf("v"), string(of))
+	in, args := core.Within(scope, core.ByWorkflow("workflow_id").Of("v"), string(of))
 	var id string
 	err := s.ReadRow(ctx, "find the version that was active before", &id, `SELECT v.id FROM workflow_versions v
 		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id
@@ -41,7 +41,7 @@ func (s activation) Move(ctx context.Context, scope tenant.Scope, from, to workf
 	if err := s.FirstFailure(); err != nil {
 		return nil, err
 	}
-	in, args := core.Within(scope, core.BySubTenant, string(from), string(to), now)
+	in, args := core.Within(scope, byVersion, string(from), string(to), now)
 	var moved []trigger.ID
 	err := s.ReadRows(ctx, "move triggers", &moved, `UPDATE triggers
 		SET workflow_version_id = $3, left_at = $4, updated_at = $4, revision = revision + 1
@@ -55,7 +55,7 @@ func (s activation) Move(ctx context.Context, scope tenant.Scope, from, to workf
 
 // MarkLeftBehind marks the triggers of a version that can fire.
 func (s activation) MarkLeftBehind(ctx context.Context, scope tenant.Scope, version workflow.VersionID, now time.Time) error {
-	in, args := core.Within(scope, core.BySubTenant, string(version), now)
+	in, args := core.Within(scope, byVersion, string(version), now)
 	_, err := s.Exec(ctx, "leave triggers behind", `UPDATE triggers SET left_at = $3
 		WHERE tenant_id = $1 AND workflow_version_id = $2 AND is_active AND left_at IS NULL`+in, args...)
 	return err

@@ -183,7 +183,7 @@ func (s customNodes) Get(ctx context.Context, scope tenant.Scope, id node.Custom
 
 // List reads a page of the tenant's custom nodes.
 func (s customNodes) List(ctx context.Context, scope tenant.Scope, f node.CustomFilter, q domain.Query) (domain.Page[*node.Custom], error) {
-	l := core.NewList("custom_nodes", customNodeColumns, scope, core.Unconditional, customNodesSorted)
+	l := core.NewList("custom_nodes", customNodeColumns, scope, core.ScopeCondition{}, customNodesSorted)
 	l.Active = f.Active
 	l.Search(f.Search)
 	l.Metadata(f.Metadata, s.store.dialect.HasPair)
@@ -221,7 +221,7 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 
 // Delete removes a custom node.
 func (s customNodes) Delete(ctx context.Context, scope tenant.Scope, id node.CustomID) error {
-	if !scope.Covers("") {
+	if !scope.Covers("", "") {
 		return core.NotFound(sql.ErrNoRows, customNodeNotFound, customNodeNotFoundMessage)
 	}
 	s.NoteChange(scope.Tenant())

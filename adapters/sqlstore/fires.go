@@ -20,9 +20,13 @@ var _ outbound.FireRepository = fires{}
 
 const fireColumns = `tenant_id, trigger_id, scheduled_at, outcome, reason, run_id, recorded_at`
 
-// byTrigger is what holds for the fires of a sub-tenant.
-const byTrigger = core.ScopeCondition(`EXISTS (SELECT 1 FROM triggers p WHERE p.tenant_id = trigger_fires.tenant_id AND p.id = trigger_fires.trigger_id
-	AND p.sub_tenant_id = %[1]s)`)
+const triggerOfFire = `EXISTS (SELECT 1 FROM triggers p WHERE p.tenant_id = trigger_fires.tenant_id AND p.id = trigger_fires.trigger_id
+	AND `
+
+// byTrigger is what holds for the fires of a narrow scope.
+var byTrigger = core.ScopeCondition{
+	SubTenant: triggerOfFire + `p.sub_tenant_id = %[1]s)`, Workflow: triggerOfFire + core.ByVersion("p", "workflow_version_id").Workflow + `)`,
+}
 
 type fireRow struct {
 	Tenant      string    `db:"tenant_id"`

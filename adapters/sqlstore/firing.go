@@ -99,7 +99,7 @@ func (s firing) find(ctx context.Context, what, query string, args ...any) (foun
 
 // Trigger looks for one that can fire, and only where there is none for any.
 func (s firing) Trigger(ctx context.Context, scope tenant.Scope, id trigger.ID) (outbound.FiringTrigger, error) {
-	in, args := core.Within(scope, core.BySubTenantOf("t"), string(id))
+	in, args := core.Within(scope, core.ByVersion("t", "workflow_version_id").Of("t"), string(id))
 	query := `SELECT ` + firingColumns + noStartedRun + storedBytes + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.id = $2` + in
 	found, err := s.find(ctx, "find trigger that fires", query+canFire+s.keepVersions(), args...)
 	if err == nil && len(found) == 0 {
@@ -130,7 +130,7 @@ func (s firing) OnEvent(ctx context.Context, scope tenant.Scope, q outbound.Even
 		args = append(args, string(*q.SubTenant))
 		condition += fmt.Sprintf(` AND t.sub_tenant_id = $%d`, len(args))
 	}
-	in, args := core.BySubTenantOf("t").Within(scope, args)
+	in, args := core.ByVersion("t", "workflow_version_id").Of("t").Within(scope, args)
 	return s.find(ctx, "find triggers of an event", `SELECT `+firingColumns+started+storedBytes+` FROM `+tables+` WHERE t.tenant_id = $1 AND t.event = $2`+condition+in+
 		` ORDER BY t.created_at, t.id LIMIT $3`+s.keepVersions(), args...)
 }
@@ -162,7 +162,7 @@ func (s firing) Triggers(ctx context.Context, of []outbound.TriggerKey) ([]outbo
 	}
 	each := make([]outbound.FiringTrigger, len(of))
 	for i, key := range keys {
-		if f := known[key]; f.Trigger != nil && of[i].Scope.Covers(f.Trigger.SubTenant()) {
+		if f := known[key]; f.Trigger != nil && of[i].Scope.Covers(f.Trigger.SubTenant(), string(f.Workflow)) {
 			each[i] = f
 		}
 	}
@@ -187,7 +187,7 @@ func (s firing) among(ctx context.Context, keys []core.KeyRow, condition string,
 // is none for one that cannot, and for the workflow alone.
 func (s firing) Version(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (outbound.FiringVersion, error) {
 	const columns = `SELECT w.id, w.sub_tenant_id, w.is_active, ` + storedBytes + `, `
-	in, all := core.Within(scope, core.BySubTenantOf("w"), string(of))
+	in, all := core.Within(scope, core.ByWorkflow("id").Of("w"), string(of))
 	condition, args := `v.is_active`, all
 	if version != "" {
 		args = append(slices.Clip(all), string(version))

@@ -24,7 +24,7 @@ var _ outbound.SnapshotRepository = snapshots{}
 // Keep copies the graph within the database.
 func (s snapshots) Keep(ctx context.Context, scope tenant.Scope, id workflow.VersionID, revision int64) (run.SnapshotID, error) {
 	kept := run.SnapshotID(string(id) + "@" + strconv.FormatInt(revision, 10))
-	in, args := core.Within(scope, core.BySubTenantOf("v"), string(id))
+	in, args := core.Within(scope, core.ByWorkflow("workflow_id").Of("v"), string(id))
 	var current int64
 	err := s.ReadRow(ctx, "find draft", &current, `SELECT v.revision FROM workflow_versions v WHERE v.tenant_id = $1 AND v.id = $2`+in+s.keepVersions(), args...)
 	switch {

@@ -84,9 +84,12 @@ func listensFor(trg *trigger.Trigger) *string {
 	return &event
 }
 
+// byVersion is what holds for the triggers of a narrow scope.
+var byVersion = core.ByVersion("triggers", "workflow_version_id")
+
 // Get reads a trigger.
 func (s triggers) Get(ctx context.Context, scope tenant.Scope, id trigger.ID) (*trigger.Trigger, error) {
-	in, args := core.Within(scope, core.BySubTenant, string(id))
+	in, args := core.Within(scope, byVersion, string(id))
 	var row triggerRow
 	err := s.ReadRow(ctx, "get trigger", &row, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = $1 AND id = $2`+in+s.ForUpdate(), args...)
 	if err != nil {
@@ -113,14 +116,14 @@ func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 
 // Delete removes a trigger.
 func (s triggers) Delete(ctx context.Context, scope tenant.Scope, id trigger.ID) error {
-	in, args := core.Within(scope, core.BySubTenant, string(id))
+	in, args := core.Within(scope, byVersion, string(id))
 	n, err := s.ExecSlow(ctx, "delete trigger", `DELETE FROM triggers WHERE tenant_id = $1 AND id = $2`+in, args...)
 	return s.CheckDeleted(n, err, "trigger_not_found", "There is no such trigger.")
 }
 
 // List reads a page of the tenant's triggers.
 func (s triggers) List(ctx context.Context, scope tenant.Scope, f trigger.Filter, q domain.Query) (domain.Page[*trigger.Trigger], error) {
-	l := core.NewList("triggers", triggerColumns, scope, core.BySubTenant, triggersSorted)
+	l := core.NewList("triggers", triggerColumns, scope, byVersion, triggersSorted)
 	l.TotalKept, l.Active = true, f.Active
 	if f.Type != "" {
 		l.Equal("type", string(f.Type))
@@ -136,7 +139,7 @@ func (s triggers) List(ctx context.Context, scope tenant.Scope, f trigger.Filter
 
 // OfVersion reads every trigger of a version.
 func (s triggers) OfVersion(ctx context.Context, scope tenant.Scope, version workflow.VersionID) ([]*trigger.Trigger, error) {
-	in, args := core.Within(scope, core.BySubTenant, string(version))
+	in, args := core.Within(scope, byVersion, string(version))
 	var rows []triggerRow
 	err := s.ReadRows(ctx, "list the version's triggers", &rows, `SELECT `+triggerColumns+` FROM triggers
 		WHERE tenant_id = $1 AND workflow_version_id = $2`+in+` ORDER BY created_at, id`, args...)

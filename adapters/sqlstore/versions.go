@@ -110,7 +110,7 @@ func (s versions) noteVersion(ver *workflow.Version, op change.Operation) {
 
 // Get reads a version.
 func (s versions) Get(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (*workflow.Version, error) {
-	in, args := core.Within(scope, core.BySubTenant, string(id))
+	in, args := core.Within(scope, core.ByWorkflow("workflow_id"), string(id))
 	var row versionRow
 	err := s.ReadRow(ctx, "get version", &row, `SELECT `+versionColumns+` FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in+s.ForUpdate(), args...)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s versions) Get(ctx context.Context, scope tenant.Scope, id workflow.Versi
 
 // Parent reads only where a version belongs.
 func (s versions) Parent(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (outbound.VersionParent, error) {
-	in, args := core.Within(scope, core.BySubTenant, string(id))
+	in, args := core.Within(scope, core.ByWorkflow("workflow_id"), string(id))
 	var row struct {
 		Workflow  string `db:"workflow_id"`
 		SubTenant string `db:"sub_tenant_id"`
@@ -134,7 +134,7 @@ func (s versions) Parent(ctx context.Context, scope tenant.Scope, id workflow.Ve
 
 // List reads a page of the versions of a workflow.
 func (s versions) List(ctx context.Context, scope tenant.Scope, f workflow.VersionFilter, q domain.Query) (domain.Page[*workflow.Version], error) {
-	l := core.NewList("workflow_versions", versionColumns, scope, core.BySubTenant, versionsSorted)
+	l := core.NewList("workflow_versions", versionColumns, scope, core.ByWorkflow("workflow_id"), versionsSorted)
 	l.Active = f.Active
 	l.Equal("workflow_id", string(f.Workflow))
 	l.Metadata(f.Metadata, s.store.dialect.HasPair)
@@ -180,7 +180,7 @@ func (s versions) Delete(ctx context.Context, scope tenant.Scope, id workflow.Ve
 		}
 		s.NoteLists(change.Change{Tenant: scope.Tenant(), SubTenant: of.SubTenant, Kind: change.Version, Operation: change.Deleted, ID: string(id), Workflow: of.Workflow})
 	}
-	in, args := core.Within(scope, core.BySubTenant, string(id))
+	in, args := core.Within(scope, core.ByWorkflow("workflow_id"), string(id))
 	n, err := s.ExecSlow(ctx, "delete version", `DELETE FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in, args...)
 	return s.CheckDeleted(n, err, versionNotFound, versionNotFoundMessage)
 }

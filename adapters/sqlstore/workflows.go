@@ -74,7 +74,7 @@ func (s workflows) Insert(ctx context.Context, wf *workflow.Workflow) error {
 
 // Get reads a workflow.
 func (s workflows) Get(ctx context.Context, scope tenant.Scope, id workflow.ID) (*workflow.Workflow, error) {
-	in, args := core.Within(scope, core.BySubTenant, string(id))
+	in, args := core.Within(scope, core.ByWorkflow("id"), string(id))
 	var row workflowRow
 	err := s.ReadRow(ctx, "get workflow", &row, `SELECT `+workflowColumns+` FROM workflows WHERE tenant_id = $1 AND id = $2`+in+s.ForUpdate(), args...)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s workflows) Update(ctx context.Context, wf *workflow.Workflow) error {
 
 // List reads a page of the tenant's workflows.
 func (s workflows) List(ctx context.Context, scope tenant.Scope, f workflow.Filter, q domain.Query) (domain.Page[*workflow.Workflow], error) {
-	l := core.NewList("workflows", workflowColumns, scope, core.BySubTenant, workflowsSorted)
+	l := core.NewList("workflows", workflowColumns, scope, core.ByWorkflow("id"), workflowsSorted)
 	l.TotalKept, l.Active = true, f.Active
 	l.OfSubTenant(f.SubTenant)
 	l.Search(f.Search)
@@ -117,7 +117,7 @@ func (s workflows) Delete(ctx context.Context, scope tenant.Scope, id workflow.I
 		}
 		s.NoteLists(change.Change{Tenant: scope.Tenant(), SubTenant: wf.SubTenant()}) // its versions are too many to be named
 	}
-	in, args := core.Within(scope, core.BySubTenant, string(id))
+	in, args := core.Within(scope, core.ByWorkflow("id"), string(id))
 	n, err := s.ExecSlow(ctx, "delete workflow", `DELETE FROM workflows WHERE tenant_id = $1 AND id = $2`+in, args...)
 	return s.CheckDeleted(n, err, workflowNotFound, workflowNotFoundMessage)
 }
@@ -125,7 +125,7 @@ func (s workflows) Delete(ctx context.Context, scope tenant.Scope, id workflow.I
 // NextVersion draws the next version number and holds the workflow until the unit
 // ends.
 func (s workflows) NextVersion(ctx context.Context, scope tenant.Scope, id workflow.ID) (int, error) {
-	in, args := core.Within(scope, core.BySubTenant, string(id))
+	in, args := core.Within(scope, core.ByWorkflow("id"), string(id))
 	var number int
 	err := s.ReadRow(ctx, "number a version", &number, `UPDATE workflows SET last_version = last_version + 1
 		WHERE tenant_id = $1 AND id = $2`+in+` RETURNING last_version`, args...)

@@ -46,7 +46,10 @@ type Change struct {
 
 // Within says whether somebody with the scope may learn of it.
 func (c Change) Within(scope tenant.Scope) bool {
-	return scope.Tenant() == c.Tenant && scope.Covers(c.SubTenant) && (!c.Mixed || scope.SubTenant() == nil)
+	if c.Kind == "" { // which says nothing of any record
+		scope = scope.OfWorkflows(nil)
+	}
+	return scope.Tenant() == c.Tenant && scope.Covers(c.SubTenant, string(c.Workflow)) && (!c.Mixed || scope.SubTenant() == nil)
 }
 
 // Record names what changed.

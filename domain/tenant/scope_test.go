@@ -16,14 +16,18 @@ func TestAScopeCovers(t *testing.T) {
 		"every record of a tenant":          {tenant.All("tenant_1"), map[tenant.SubTenantID]bool{"": true, "a": true, "b": true}},
 		"the records of one sub-tenant":     {tenant.Only("tenant_1", "a"), map[tenant.SubTenantID]bool{"": false, "a": true, "b": false}},
 		"the records of no sub-tenant":      {tenant.Only("tenant_1", ""), map[tenant.SubTenantID]bool{"": true, "a": false, "b": false}},
+		"one workflow of a sub-tenant":      {tenant.Only("tenant_1", "a").OfWorkflows([]string{"wf_2", "wf_1", "wf_2"}), map[tenant.SubTenantID]bool{"": false, "a": true, "b": false}},
 		"nothing when it is the zero value": {tenant.Scope{}, map[tenant.SubTenantID]bool{"": false, "a": false, "b": false}},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			for sub, want := range c.want {
-				if got := c.scope.Covers(sub); got != want {
+				if got := c.scope.Covers(sub, "wf_1"); got != want {
 					t.Errorf("it covers %q: %t", sub, got)
 				}
-				if err := c.scope.Check(sub); errors.Is(err, domain.Forbidden) == want {
+				if c.scope.Covers(sub, "wf_3") != (want && c.scope.Workflows() == nil) {
+					t.Errorf("it covers another workflow of %q: %t", sub, !want)
+				}
+				if err := c.scope.Check(sub); errors.Is(err, domain.Forbidden) == (want && c.scope.Workflows() == nil) {
 					t.Errorf("%q: %v", sub, err)
 				}
 			}

@@ -234,18 +234,23 @@ func (f fixture) ask(q scopeQuestion, scope tenant.Scope, of segment) string {
 
 // Scopes is what the contract of every repository says of scopes.
 func Scopes(t *testing.T, open OpenStore) {
-	asks := func(questions map[string]scopeQuestion, subs ...tenant.SubTenantID) func(webhooks) {
+	ofWorkflow := func(s segment) string { return string(s.workflow) }
+	ofNone := func(segment) string { return "" }
+	asks := func(questions map[string]scopeQuestion, workflowOf func(segment) string, subs ...tenant.SubTenantID) func(webhooks) {
 		return func(f webhooks) {
 			owner := f.tenant().ID()
+			scopes := []tenant.Scope{tenant.All(owner), tenant.Only(owner, "a"), tenant.Only(owner, "b"), tenant.Only(owner, ""), tenant.All(f.tenant().ID()), {}}
 			segments := make([]segment, len(subs))
 			for i, sub := range subs {
 				segments[i] = f.segment(owner, sub)
+				narrow := []string{string(segments[i].workflow), "wf_absent"}
+				scopes = append(scopes, tenant.Only(owner, "a").OfWorkflows(narrow), tenant.All(owner).OfWorkflows(narrow))
 			}
 			for name, question := range questions {
 				for _, of := range segments {
-					for _, scope := range []tenant.Scope{tenant.All(owner), tenant.Only(owner, "a"), tenant.Only(owner, "b"), tenant.Only(owner, ""), tenant.All(f.tenant().ID()), {}} {
+					for _, scope := range scopes {
 						answer, toAbsent := f.ask(question, scope, of), f.ask(question, scope, absent)
-						if want := scope.Tenant() == owner && scope.Covers(of.sub); (answer != toAbsent) != want {
+						if want := scope.Tenant() == owner && scope.Covers(of.sub, workflowOf(of)); (answer != toAbsent) != want {
 							f.Errorf("%s of a record of %q within %+v answers %q, and of an absent one %q", name, of.sub, scope, answer, toAbsent)
 						}
 					}
@@ -254,10 +259,10 @@ func Scopes(t *testing.T, open OpenStore) {
 		}
 	}
 	webhookCases(t, open, map[string]func(f webhooks){
-		"a record that a scope does not cover is as if it did not exist":          asks(managementQuestions, "a", "b", ""),
-		"a registration that a scope does not cover is as if it did not exist":    asks(subTenantQuestions, "a", "b"),
-		"a run that a scope does not cover is as if it did not exist":             asks(runQuestions, "a", "b", ""),
-		"what is sent that a scope does not cover is as if it did not exist":      asks(webhookQuestions, "a", "b", ""),
+		"a record that a scope does not cover is as if it did not exist":          asks(managementQuestions, ofWorkflow, "a", "b", ""),
+		"a registration that a scope does not cover is as if it did not exist":    asks(subTenantQuestions, ofNone, "a", "b"),
+		"a run that a scope does not cover is as if it did not exist":             asks(runQuestions, ofWorkflow, "a", "b", ""),
+		"what is sent that a scope does not cover is as if it did not exist":      asks(webhookQuestions, ofNone, "a", "b", ""),
 		"a list holds and counts what its scope covers":                           listsWithinScopes,
 		"what was sent to an endpoint does not go with it to another sub-tenant":  movedEndpoint,
 		"every scope reads the custom nodes, and only the whole tenant's deletes": customNodesWithinScopes,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -94,13 +95,22 @@ func awaitingSubs(found []run.Awaiting, err error) (subs []tenant.SubTenantID, _
 func listsWithinScopes(f webhooks) {
 	owner := f.tenant().ID()
 	all := []tenant.SubTenantID{"", "a", "b"}
+	workflows := make(map[tenant.SubTenantID]string)
 	for _, sub := range all {
-		f.segment(owner, sub)
+		workflows[sub] = string(f.segment(owner, sub).workflow)
 	}
-	scopes := map[string]tenant.Scope{"all": tenant.All(owner), "a": tenant.Only(owner, "a"), "none": tenant.Only(owner, "")}
-	covered := func(scope tenant.Scope, filter *tenant.SubTenantID) (subs []tenant.SubTenantID) {
+	ofBoth := []string{workflows["a"], workflows["b"]}
+	scopes := map[string]tenant.Scope{
+		"all": tenant.All(owner), "a": tenant.Only(owner, "a"), "none": tenant.Only(owner, ""),
+		"two workflows": tenant.All(owner).OfWorkflows(ofBoth), "those of a": tenant.Only(owner, "a").OfWorkflows(ofBoth),
+	}
+	covered := func(list string, scope tenant.Scope, filter *tenant.SubTenantID) (subs []tenant.SubTenantID) {
 		for _, sub := range all {
-			if scope.Covers(sub) && (filter == nil || *filter == sub) {
+			workflow := workflows[sub]
+			if strings.HasPrefix(list, "Endpoints") {
+				workflow = ""
+			}
+			if scope.Covers(sub, workflow) && (filter == nil || *filter == sub) {
 				subs = append(subs, sub)
 			}
 		}
@@ -112,24 +122,24 @@ func listsWithinScopes(f webhooks) {
 			f.newest(func(ctx context.Context, st outbound.Stores) error {
 				for what, list := range collections {
 					subs, err := list(ctx, st, scope)
-					if slices.Sort(subs); err != nil || !slices.Equal(subs, covered(scope, nil)) {
+					if slices.Sort(subs); err != nil || !slices.Equal(subs, covered(what, scope, nil)) {
 						f.Errorf("%s within %s: %q, %v", what, name, subs, err)
 					}
 				}
 				return nil
 			})
-			f.registrationsWithin(name, scope, covered(scope, nil))
+			f.registrationsWithin(name, scope, covered("Endpoints", scope, nil))
 		}
 	}
 }
 
-func (f fixture) listsWithin(name string, scope tenant.Scope, covered func(tenant.Scope, *tenant.SubTenantID) []tenant.SubTenantID) {
+func (f fixture) listsWithin(name string, scope tenant.Scope, covered func(string, tenant.Scope, *tenant.SubTenantID) []tenant.SubTenantID) {
 	f.Helper()
 	a, b := tenant.SubTenantID("a"), tenant.SubTenantID("b")
 	for what, list := range filteredLists {
 		for _, filter := range []*tenant.SubTenantID{nil, &a, &b} {
 			for _, offset := range []int{0, 5} {
-				want := covered(scope, filter)
+				want := covered(what, scope, filter)
 				f.newest(func(ctx context.Context, st outbound.Stores) error {
 					subs, total, err := list(ctx, st, scope, filter, f.query("createdAt", 5, offset))
 					if slices.Sort(subs); err != nil || total != len(want) || offset == 0 && !slices.Equal(subs, want) {

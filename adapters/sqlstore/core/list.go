@@ -31,9 +31,7 @@ type List struct {
 // columns that it can be sorted by.
 func NewList(table, columns string, scope tenant.Scope, c ScopeCondition, sorted map[string]string) *List {
 	l := &List{table: table, Columns: columns, sorted: sorted, Tie: "id", Args: []any{string(scope.Tenant())}}
-	if sub := scope.SubTenant(); sub != nil && c != Unconditional {
-		l.Where = append(l.Where, c.to(l.Arg(string(*sub))))
-	}
+	l.Where = c.conditions(scope, l.Arg)
 	return l
 }
 

@@ -2,25 +2,64 @@ package core
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// ScopeCondition is what holds for the records of a table that belong to a sub-tenant, for
-// which %[1]s stands.
-type ScopeCondition string
+// ScopeCondition is what holds for the records of a table that a narrow scope reaches. The
+// zero value is for what every scope of a tenant reaches, and where another condition is made.
+type ScopeCondition struct {
+	SubTenant string // holds for the records of a sub-tenant, for which %[1]s stands
+	Workflow  string // holds for those of workflows, for whose list %[1]s stands; empty where they belong to none, so that nobody reaches them through workflows
+}
 
-const (
-	// BySubTenant is for tables that have the sub-tenant as a column.
-	BySubTenant = ScopeCondition(`sub_tenant_id = %[1]s`)
-	// Unconditional is for what every scope of a tenant reaches, and where another condition is made.
-	Unconditional = ScopeCondition("")
-)
+// BySubTenant is for tables that have the sub-tenant as a column.
+var BySubTenant = ScopeCondition{SubTenant: `sub_tenant_id = %[1]s`}
 
-// BySubTenantOf is [BySubTenant] of a table under another name.
-func BySubTenantOf(name string) ScopeCondition { return ScopeCondition(name+".") + BySubTenant }
+// ByWorkflow is for tables that have the sub-tenant, and their workflow in a column.
+func ByWorkflow(column string) ScopeCondition {
+	return ScopeCondition{BySubTenant.SubTenant, column + ` IN (%[1]s)`}
+}
 
-func (c ScopeCondition) to(placeholder string) string { return fmt.Sprintf(string(c), placeholder) }
+// ByVersion is for tables that have the sub-tenant, and the version of a workflow in a column.
+func ByVersion(table, column string) ScopeCondition {
+	return ScopeCondition{BySubTenant.SubTenant, `EXISTS (SELECT 1 FROM workflow_versions o WHERE o.tenant_id = ` + table + `.tenant_id
+		AND o.id = ` + table + `.` + column + ` AND o.workflow_id IN (%[1]s))`}
+}
+
+// Of is the condition for a table under another name; what names the table itself stays.
+func (c ScopeCondition) Of(name string) ScopeCondition {
+	c.SubTenant = name + "." + c.SubTenant
+	if c.Workflow != "" && !strings.HasPrefix(c.Workflow, "EXISTS") {
+		c.Workflow = name + "." + c.Workflow
+	}
+	return c
+}
+
+// conditions are what has to hold within the scope; arg adds a parameter and returns its
+// placeholder.
+func (c ScopeCondition) conditions(scope tenant.Scope, arg func(any) string) (all []string) {
+	if c == (ScopeCondition{}) {
+		return nil
+	}
+	if sub := scope.SubTenant(); sub != nil {
+		all = append(all, fmt.Sprintf(c.SubTenant, arg(string(*sub))))
+	}
+	workflows := scope.Workflows()
+	switch {
+	case len(workflows) == 0:
+	case c.Workflow == "":
+		all = append(all, "1 = 0")
+	default:
+		list := make([]string, len(workflows))
+		for i, id := range workflows {
+			list[i] = arg(id)
+		}
+		all = append(all, fmt.Sprintf(c.Workflow, strings.Join(list, ", ")))
+	}
+	return all
+}
 
 // Within returns the arguments of a statement on records of a tenant, which is the first one,
 // and what to append to its conditions for it to stay within the scope: nothing where that is
@@ -31,10 +70,11 @@ func Within(scope tenant.Scope, c ScopeCondition, args ...any) (condition string
 
 // Within does the same with arguments of which the tenant need not be the first.
 func (c ScopeCondition) Within(scope tenant.Scope, args []any) (condition string, all []any) {
-	sub := scope.SubTenant()
-	if sub == nil {
-		return "", args
+	for _, holds := range c.conditions(scope, func(value any) string {
+		args = append(args, value)
+		return fmt.Sprintf("$%d", len(args))
+	}) {
+		condition += " AND " + holds
 	}
-	args = append(args, string(*sub))
-	return " AND " + c.to(fmt.Sprintf("$%d", len(args))), args
+	return condition, args
 }

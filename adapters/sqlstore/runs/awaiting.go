@@ -129,7 +129,7 @@ func (s repository) awaiting(scope tenant.Scope, q outbound.AwaitingQuery) (quer
 			keys[i] = core.KeyRow{Tenant: string(scope.Tenant()), ID: string(id)}
 		}
 		table, parameter, err := s.store.dialect.Keys(keys)
-		in, args := core.BySubTenant.Within(scope, []any{parameter, q.Entity, q.Limit})
+		in, args := core.ByWorkflow("workflow_id").Within(scope, []any{parameter, q.Entity, q.Limit})
 		columns, which := awaitingColumns, isAwaiting
 		if q.Idle {
 			columns, which = idleColumns, `(`+isAwaiting+`) IS NOT TRUE`
@@ -138,7 +138,7 @@ func (s repository) awaiting(scope tenant.Scope, q outbound.AwaitingQuery) (quer
 			CROSS JOIN runs u WHERE u.tenant_id = named.owner_id AND u.id = named.run_id AND u.entity_id = $2 AND ` + which + in + `
 			ORDER BY u.created_at, u.id LIMIT $3`, args, err
 	}
-	narrowed, args := core.Within(scope, core.BySubTenant, q.Entity, q.Limit)
+	narrowed, args := core.Within(scope, core.ByWorkflow("workflow_id"), q.Entity, q.Limit)
 	if q.After != nil {
 		args = append(args, q.After.CreatedAt.UTC(), string(q.After.ID))
 		narrowed += fmt.Sprintf(` AND (u.created_at, u.id) > ($%d, $%d)`, len(args)-1, len(args))

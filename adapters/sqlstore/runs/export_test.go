@@ -14,7 +14,7 @@ import (
 // PageOfRuns is the statement that reads a page of runs without counting all that fit,
 // and CountOfRuns the one that counts; both with their arguments.
 func PageOfRuns(s *Store, owner tenant.ID, f run.Filter, q domain.Query) (page, count string, args []any, err error) {
-	l := runList{core.NewList("runs", "id", tenant.All(owner), core.Unconditional, sorted)}
+	l := runList{core.NewList("runs", "id", tenant.All(owner), core.ScopeCondition{}, sorted)}
 	page, count, err = l.ofRuns(tenant.All(owner), f, q, s.dialect)
 	return strings.Replace(page, "("+count+") AS total", "0 AS total", 1), count, l.Args, err
 }

@@ -24,7 +24,7 @@ func (s families) Statuses(ctx context.Context, scope tenant.Scope, of []run.ID)
 	if err != nil {
 		return nil, err
 	}
-	in, args := core.BySubTenant.Within(scope, []any{parameter})
+	in, args := core.ByWorkflow("workflow_id").Within(scope, []any{parameter})
 	var found []struct {
 		ID     string `db:"id"`
 		Status string `db:"status"`

@@ -93,7 +93,7 @@ func (s jobs) Collect(ctx context.Context, j *job.Job, limit int) (int, error) {
 	if to := j.CreatedAt(); f.To == nil || f.To.After(to) {
 		f.To = &to
 	}
-	l := runList{core.NewList("runs", "", j.Scope(), core.Unconditional, nil)}
+	l := runList{core.NewList("runs", "", j.Scope(), core.ScopeCondition{}, nil)}
 	id := l.Arg(string(j.ID()))
 	n, err := s.Exec(ctx, "collect the runs of a job", `INSERT INTO job_runs (tenant_id, job_id, run_id) SELECT tenant_id, CAST(`+id+` AS text), id FROM runs WHERE `+
 		l.conditionsOfJob(j.Scope(), f, j.Statuses(), s.store.dialect)+` LIMIT `+l.Arg(limit), l.Args...)

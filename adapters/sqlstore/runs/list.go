@@ -19,7 +19,7 @@ var sorted = map[string]string{"createdAt": "created_at", "updatedAt": "updated_
 // have not finished, and of runs without a sub-tenant, which are found among all. The
 // number of all that fit costs as much as there are, in the index alone.
 func (s repository) List(ctx context.Context, scope tenant.Scope, f run.Filter, q domain.Query) (domain.Page[run.Summary], error) {
-	l := runList{core.NewList("runs", summaryColumns, scope, core.Unconditional, sorted)}
+	l := runList{core.NewList("runs", summaryColumns, scope, core.ScopeCondition{}, sorted)}
 	page, count, err := l.ofRuns(scope, f, q, s.store.dialect)
 	if err != nil {
 		return domain.Page[run.Summary]{}, err
@@ -100,6 +100,13 @@ func (l runList) fixedOfRuns(scope tenant.Scope, f run.Filter) (conditions []str
 	}
 	if f.Entity != nil {
 		equal("entity_id", *f.Entity)
+	}
+	if workflows := scope.Workflows(); len(workflows) > 0 {
+		list := make([]string, len(workflows))
+		for i, id := range workflows {
+			list[i] = l.Arg(id)
+		}
+		conditions = append(conditions, "workflow_id IN ("+strings.Join(list, ", ")+")")
 	}
 	for _, sub := range []*tenant.SubTenantID{scope.SubTenant(), f.SubTenant} {
 		if sub == nil {

@@ -52,7 +52,7 @@ func (s overview) Unfinished(ctx context.Context, of []*trigger.Trigger) ([]bool
 
 // OfWorkflow finds unfinished runs of a workflow.
 func (s overview) OfWorkflow(ctx context.Context, scope tenant.Scope, of workflow.ID, limit int) ([]run.ID, error) {
-	in, args := core.Within(scope, core.BySubTenant, string(of), limit)
+	in, args := core.Within(scope, core.ByWorkflow("workflow_id").Of("runs"), string(of), limit)
 	var ids []run.ID
 	err := s.ReadRows(ctx, "find the runs of a workflow", &ids, `SELECT l.id FROM live_runs l JOIN runs ON runs.tenant_id = l.tenant_id AND runs.id = l.id
 		WHERE l.tenant_id = $1 AND l.workflow_id = $2 AND runs.finished_at IS NULL`+in+` ORDER BY l.id LIMIT $3`, args...)
@@ -79,7 +79,7 @@ func (s overview) Sweep(ctx context.Context, owner tenant.ID, from, before time.
 
 // Executes looks for an unfinished run of a version among those of its workflow.
 func (s overview) Executes(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (bool, error) {
-	in, args := core.Within(scope, core.BySubTenant, string(of), string(version))
+	in, args := core.Within(scope, core.ByWorkflow("workflow_id").Of("runs"), string(of), string(version))
 	var some bool
 	err := s.ReadRow(ctx, "find a run of the version", &some, `SELECT EXISTS (SELECT 1 FROM live_runs l JOIN runs ON runs.tenant_id = l.tenant_id AND runs.id = l.id
 		WHERE l.tenant_id = $1 AND l.workflow_id = $2 AND runs.workflow_version_id = $3`+in+`)`, args...)
@@ -96,7 +96,7 @@ func (s overview) StartedWith(ctx context.Context, scope tenant.Scope, of []trig
 	if err != nil {
 		return nil, err
 	}
-	in, args := core.BySubTenant.Within(scope, []any{parameter, key, after})
+	in, args := core.ByWorkflow("workflow_id").Within(scope, []any{parameter, key, after})
 	var held []struct {
 		Trigger string `db:"trigger_id"`
 		Run     string `db:"id"`
@@ -130,9 +130,10 @@ func (s overview) Seqs(ctx context.Context, of []outbound.RunKey) ([]int64, erro
 	var found []struct {
 		core.KeyRow
 		SubTenant string `db:"sub_tenant_id"`
+		Workflow  string `db:"workflow_id"`
 		Seq       int64  `db:"seq"`
 	}
-	err = s.ReadRows(ctx, "find how far runs are", &found, `SELECT u.tenant_id, u.id, u.sub_tenant_id, u.seq FROM `+table+` CROSS JOIN runs u
+	err = s.ReadRows(ctx, "find how far runs are", &found, `SELECT u.tenant_id, u.id, u.sub_tenant_id, u.workflow_id, u.seq FROM `+table+` CROSS JOIN runs u
 		WHERE u.tenant_id = r.tenant_id AND u.id = r.id`, parameter)
 	if err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (s overview) Seqs(ctx context.Context, of []outbound.RunKey) ([]int64, erro
 	seqs := make([]int64, len(of))
 	for i, key := range keys {
 		seqs[i] = -1
-		if at, ok := known[key]; ok && of[i].Scope.Covers(tenant.SubTenantID(found[at].SubTenant)) {
+		if at, ok := known[key]; ok && of[i].Scope.Covers(tenant.SubTenantID(found[at].SubTenant), found[at].Workflow) {
 			seqs[i] = found[at].Seq
 		}
 	}

@@ -19,7 +19,7 @@ var _ outbound.RunOrigins = origins{}
 
 // Of reads lengths only.
 func (s origins) Of(ctx context.Context, scope tenant.Scope, id run.ID) (run.Source, int64, error) {
-	in, args := core.Within(scope, core.BySubTenant, string(id))
+	in, args := core.Within(scope, core.ByWorkflow("workflow_id"), string(id))
 	var row struct {
 		Version  string  `db:"workflow_version_id"`
 		Snapshot *string `db:"snapshot_id"`
@@ -42,7 +42,7 @@ func (s origins) Latest(ctx context.Context, scope tenant.Scope, of workflow.ID,
 	if version != "" {
 		column, value = "workflow_version_id", string(version)
 	}
-	in, args := core.Within(scope, core.BySubTenant, value, outbound.LatestRuns)
+	in, args := core.Within(scope, core.ByWorkflow("workflow_id"), value, outbound.LatestRuns)
 	const newest = ` ORDER BY created_at DESC, id DESC LIMIT $3`
 	all := `SELECT id FROM ` + cmp.Or(d.Facets, "runs") + ` WHERE tenant_id = $1 AND ` + column + ` = $2`
 	var row struct {

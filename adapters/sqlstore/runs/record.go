@@ -232,8 +232,10 @@ func (e entryJSON) entry() run.Entry {
 	return entry
 }
 
-// byRun is what holds for the history of a sub-tenant.
-const byRun = core.ScopeCondition(`EXISTS (SELECT 1 FROM runs p WHERE p.tenant_id = run_history.tenant_id AND p.id = run_history.run_id AND p.sub_tenant_id = %[1]s)`)
+const runOfHistory = `EXISTS (SELECT 1 FROM runs p WHERE p.tenant_id = run_history.tenant_id AND p.id = run_history.run_id AND `
+
+// byRun is what holds for the history within a narrow scope.
+var byRun = core.ScopeCondition{SubTenant: runOfHistory + `p.sub_tenant_id = %[1]s)`, Workflow: runOfHistory + `p.workflow_id IN (%[1]s))`}
 
 // maxHistory is how many steps of a history are read at once: each may bear a log.
 const maxHistory = 100

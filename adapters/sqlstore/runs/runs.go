@@ -216,7 +216,7 @@ func (s repository) scan(ctx context.Context, what, query string, args ...any) (
 // Get reads a run. Where it locks it, it first locks what workers see of it, as who records a
 // step does.
 func (s repository) Get(ctx context.Context, scope tenant.Scope, id run.ID) (*run.Run, error) {
-	in, args := core.Within(scope, core.BySubTenant, string(id))
+	in, args := core.Within(scope, core.ByWorkflow("workflow_id"), string(id))
 	query := `SELECT ` + wholeColumns + ` FROM runs WHERE tenant_id = $1 AND id = $2` + in
 	if lock := s.ForUpdate(); lock != "" {
 		query = `WITH lane AS MATERIALIZED (SELECT count(` + s.store.dialect.LockLane("tenant_id || '"+laneSeparator+"' || lane") + `) AS n

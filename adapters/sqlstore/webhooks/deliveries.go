@@ -24,10 +24,10 @@ const deliveryColumns = `id, tenant_id, endpoint_id, event_id, event_type, statu
 
 // byEndpointAndEvent is what holds for the deliveries of a sub-tenant. An endpoint can move to another
 // one, and what was sent to it before must not.
-const byEndpointAndEvent = core.ScopeCondition(`EXISTS (SELECT 1 FROM webhook_endpoints p WHERE p.tenant_id = webhook_deliveries.tenant_id
+var byEndpointAndEvent = core.ScopeCondition{SubTenant: `EXISTS (SELECT 1 FROM webhook_endpoints p WHERE p.tenant_id = webhook_deliveries.tenant_id
 		AND p.id = webhook_deliveries.endpoint_id AND p.sub_tenant_id = %[1]s)
 	AND EXISTS (SELECT 1 FROM webhook_events p WHERE p.tenant_id = webhook_deliveries.tenant_id
-		AND p.id = webhook_deliveries.event_id AND p.sub_tenant_id = %[1]s)`)
+		AND p.id = webhook_deliveries.event_id AND p.sub_tenant_id = %[1]s)`}
 
 type deliveryRow struct {
 	ID          string     `db:"id"`
