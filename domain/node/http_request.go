@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,13 +14,6 @@ import (
 
 // FormType is the media type of an httpRequest's body that is sent as a form.
 const FormType = "application/x-www-form-urlencoded"
-
-// managedHeaders belong to the connection, which the gateway manages, or to the way it
-// reads the answer (RFC 9110, §7.6.1 and §12.5.3).
-var managedHeaders = []string{
-	"Accept-Encoding", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection",
-	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
-}
 
 // checkRequest checks what the schema of an httpRequest cannot say.
 func checkRequest(r *domain.Rules, path string, config map[string]any) {
@@ -108,7 +100,7 @@ func checkURLTemplate(r *domain.Rules, path, text string) {
 func checkHeaderTemplate(r *domain.Rules, path, text string) {
 	before, _, _ := strings.Cut(text, "{{")
 	behind := text[strings.LastIndex(text, "}}")+1:]
-	r.Check(isFieldText(before) && isFieldText(behind), path, domain.BadText, badFieldText)
+	r.Check(domain.IsHeaderValue(before) && domain.IsHeaderValue(behind), path, domain.BadText, badFieldText)
 }
 
 const badFieldText = "must not contain line breaks or other control characters"
@@ -124,13 +116,13 @@ func checkHeaders(r *domain.Rules, path string, value any) (contentType string) 
 			continue // left out
 		}
 		at, canonical := domain.Member(path, clip(name)), textproto.CanonicalMIMEHeaderKey(name)
-		found.check(isToken(name), at, domain.BadFormat, "must have the name of a header, such as X-Request-Source; a name holds no expressions")
-		found.check(!slices.Contains(managedHeaders, canonical), at, domain.NotAllowed, "must be left out: the gateway sets this header")
+		found.check(domain.IsHeaderName(name), at, domain.BadFormat, "must have the name of a header, such as X-Request-Source; a name holds no expressions")
+		found.check(!domain.IsManagedHeader(name), at, domain.NotAllowed, "must be left out: the gateway sets this header")
 		before, given := spelled[canonical]
 		found.check(!given, at, domain.Duplicate, "repeats the header %s", before)
 		spelled[canonical] = name
 		eachScalar(found, at, headers[name], func(text string) {
-			found.check(isFieldText(text), at, domain.BadText, badFieldText)
+			found.check(domain.IsHeaderValue(text), at, domain.BadText, badFieldText)
 			if canonical == "Content-Type" && contentType == "" {
 				contentType = text
 			}
@@ -167,24 +159,4 @@ func eachScalar(found *findings, at string, value any, visit func(text string)) 
 			found.check(false, at, domain.WrongType, "must be a string, a number, a boolean or an array of such")
 		}
 	}
-}
-
-// isToken says whether the text may be the name of a header (RFC 9110, §5.6.2).
-func isToken(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; !isLetter(c) && !isDigit(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return text != ""
-}
-
-// isFieldText says whether the text may be the value of a header (RFC 9110, §5.5).
-func isFieldText(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
 }
