@@ -64,6 +64,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		Idempotency:         idempotency{in},
 		OperatorIdempotency: operatorIdempotency{in},
 		Processes:           processes{in},
+		Secrets:             secrets{in},
 		Runs:                s.Runs.In(u),
 		Webhooks:            s.Webhooks.In(u),
 	}

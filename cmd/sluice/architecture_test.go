@@ -67,6 +67,7 @@ var rules = []rule{
 	{"adapters/engine", []string{"domain/...", "ports/outbound", "adapters/engine/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/noderunner", []string{"domain/...", "ports/outbound", "adapters/noderunner/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/sandbox", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
+	{"adapters/secrets", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
 	{"adapters/telemetry", []string{"domain/...", "ports/outbound", "adapters/telemetry/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/webhook", []string{"domain/...", "ports/outbound", "adapters/webhook/..."}, true, "a driven adapter implements outbound ports"},
 	{"cmd", []string{"..."}, true, "cmd puts everything together"},

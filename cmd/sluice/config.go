@@ -20,6 +20,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/httpapi/operator"
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
+	"github.com/sluicehq/sluice/adapters/secrets"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -34,6 +35,8 @@ type config struct {
 	DatabaseURL     string        `env:"DATABASE_URL" envDefault:"sqlite:data/sluice.db" help:"where everything is kept: sqlite:<file> or postgres://user:password@host:port/database?sslmode=…"`
 	DatabaseURLFile string        `env:"DATABASE_URL_FILE,file" help:"file that holds the database URL, in place of SLUICE_DATABASE_URL"`
 	DatabasePool    int           `env:"DATABASE_MAX_CONNECTIONS" envDefault:"16" help:"greatest number of connections to PostgreSQL"`
+	EncryptionKey   string        `env:"ENCRYPTION_KEY" help:"key that secrets in the database are encrypted with, 32 bytes in base64, such as sluice secrets generate-key prints (default: beside SQLite the file <database>.key, which the first start makes)"`
+	EncryptionFile  string        `env:"ENCRYPTION_KEY_FILE,file" help:"file that holds the key, in place of SLUICE_ENCRYPTION_KEY"`
 	RedisURL        string        `env:"REDIS_URL" help:"Redis or Valkey in which all processes count requests and fires of triggers together: redis://user:password@host:port/0 or rediss://… (default: each process counts on its own)"`
 	RedisURLFile    string        `env:"REDIS_URL_FILE,file" help:"file that holds the Redis URL, in place of SLUICE_REDIS_URL"`
 	Listen          string        `env:"LISTEN" envDefault:"127.0.0.1:8080" help:"address and port to serve on; port 0 takes a free one"`
@@ -95,6 +98,7 @@ func readConfig(environ []string) (config, error) {
 	mistakes = append(mistakes, fromFile(given, "DATABASE_URL", &cfg.DatabaseURL, cfg.DatabaseURLFile)...)
 	mistakes = append(mistakes, fromFile(given, "REDIS_URL", &cfg.RedisURL, cfg.RedisURLFile)...)
 	mistakes = append(mistakes, fromFile(given, "OPERATOR_TOKEN", &cfg.OperatorToken, cfg.OperatorFile)...)
+	mistakes = append(mistakes, fromFile(given, "ENCRYPTION_KEY", &cfg.EncryptionKey, cfg.EncryptionFile)...)
 	mistakes = append(mistakes, cfg.mistakes()...)
 	if cfg.egressAllow, err = egress.ParseAllow(cfg.EgressAllow); err != nil {
 		mistakes = append(mistakes, eachSetting("EGRESS_ALLOW", err)...)
@@ -216,6 +220,10 @@ func (c config) mistakes() []error {
 	}
 	_, err := databaseOf(c.DatabaseURL)
 	check(err == nil, "DATABASE_URL", "must be sqlite:<file> or postgres://user:password@host:port/database")
+	if c.EncryptionKey != "" {
+		_, err := secrets.ParseKey(c.EncryptionKey)
+		check(err == nil, "ENCRYPTION_KEY", secrets.ErrMalformedKey.Error())
+	}
 	check(c.RedisURL == "" || redis.CheckAddress(c.RedisURL) == nil, "REDIS_URL", "must be redis://user:password@host:port/0, rediss://… or unix://…")
 	check(c.DatabasePool >= 2 && c.DatabasePool <= 1000, "DATABASE_MAX_CONNECTIONS", "must be between 2 and 1000")
 	check(isListen(c.Listen), "LISTEN", "must be an address and a port, such as 127.0.0.1:8080 or :8080")

@@ -122,6 +122,9 @@ func (c config) openMigrated(ctx context.Context) (*sqlstore.Store, error) {
 	if err = upToDate(ctx, store); err == nil {
 		err = supportsDatabase(ctx, store)
 	}
+	if err == nil {
+		err = c.openSecrets(ctx, store)
+	}
 	if err != nil {
 		_ = store.Close() // the first error says more
 		return nil, err

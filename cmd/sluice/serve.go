@@ -88,6 +88,9 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err := prepare(ctx, log, store, opts.noMigrate); err != nil {
 		return err
 	}
+	if err := cfg.openSecrets(ctx, store); err != nil {
+		return err
+	}
 	watch, err := newObservability(ctx, log, cfg, store)
 	if err != nil {
 		return err

@@ -58,6 +58,7 @@ type Stores struct {
 	Idempotency         IdempotencyRepository
 	OperatorIdempotency OperatorIdempotencyRepository
 	Processes           ProcessRepository
+	Secrets             SecretRepository
 	Webhooks            WebhookStores
 	Runs                RunStores
 }

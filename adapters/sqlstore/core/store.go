@@ -38,6 +38,10 @@ type Store struct {
 	// is that of this version unless it is set before the store is used.
 	Level process.Level
 
+	// Cipher encrypts secrets. It is set before the store is used; nil only in tests, which then keep no secrets of the
+	// kinds that 0.1.0 did not have.
+	Cipher outbound.Cipher
+
 	// AllowSlowStatements lets statements of the store take as long as they have to, until what it
 	// returns is called; nil where they always may. It is set before the store is used.
 	AllowSlowStatements func() (end func())

@@ -1,0 +1,94 @@
+package outbound
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// SecretField says where a secret is kept. A sealed value opens only where it was sealed for: one that was
+// moved to another tenant, record or field does not.
+type SecretField struct {
+	Tenant tenant.ID // empty for what belongs to the gateway itself
+	Record string    // its id, which with its prefix is that of no record of another table
+	Field  string    // the column
+}
+
+// Keyset is what encrypts secrets, wrapped by a [KeyWrapper].
+type Keyset struct {
+	Revision int64 // raised by each change; 0 while there is none
+	Wrapped  []byte
+}
+
+// Keysets says what the keyset of the database is.
+type Keysets interface {
+	// Keyset returns the keyset, the zero value while there is none.
+	Keyset(ctx context.Context) (Keyset, error)
+}
+
+// Cipher encrypts what the gateway must be able to give back in clear. It keeps the keyset that it read last:
+// it reads it again after a minute before it seals, and when something was sealed by a key that it does not know,
+// so that processes learn of a rotation by themselves.
+//
+// Only store adapters call it, so that aggregates hold clear secrets and no use case has to remember. In
+// adapters/sqlstore every unit offers it, with its own connection to read the keyset by: a repository writes
+// unit.SealText(ctx, clear, field) into a text column or unit.Seal into a column of bytes, and gets it
+// back by unit.OpenText and unit.Open once it has read all rows, since a connection that is in the middle of a query
+// carries out no other. A value takes at most 37 bytes more than it has in clear, and a
+// text a third more than that. The table gets a line in core.SealedColumns, by which its rows are found for
+// a rotation and for sluice secrets check, and a new kind of secret a line in the test that looks for secrets in dumps
+// (cmd/sluice/secrets_leak_test.go). Values may have several MiB.
+type Cipher interface {
+	// Seal encrypts a value for a field. Without a key it is Unavailable with the code encryption_key_missing,
+	// and with one that does not fit the keyset Unavailable with the code encryption_key_wrong.
+	Seal(ctx context.Context, keysets Keysets, plain []byte, of SecretField) ([]byte, error)
+
+	// Open decrypts what was sealed for the field. What was not, was altered or was sealed by a key that is
+	// not there is Unavailable with the code secret_unreadable. No error shows any of the value.
+	Open(ctx context.Context, keysets Keysets, sealed []byte, of SecretField) ([]byte, error)
+
+	// Prefix is what everything begins with that Seal gives now, and nothing that another key sealed. Its
+	// errors are those of Seal.
+	Prefix(ctx context.Context, keysets Keysets) ([]byte, error)
+}
+
+// KeysetMaker makes and changes keysets, all of them wrapped. Without a key its errors are those of [Cipher].
+type KeysetMaker interface {
+	// Make returns a new keyset.
+	Make(ctx context.Context) (wrapped []byte, err error)
+
+	// Rotate adds a key, by which everything is sealed from then on.
+	Rotate(ctx context.Context, wrapped []byte) ([]byte, error)
+
+	// Prune removes all keys but the newest ones.
+	Prune(ctx context.Context, wrapped []byte, newest int) ([]byte, error)
+}
+
+// KeyWrapper encrypts the keyset by a key that is kept elsewhere than the database: in a file, in the
+// environment, or in a key service. It is asked when the keyset is made, rotated and read, not for each secret.
+type KeyWrapper interface {
+	// Wrap encrypts a keyset, of less than 64 KiB. What it returns differs each time.
+	Wrap(ctx context.Context, keyset []byte) ([]byte, error)
+
+	// Unwrap gives back what Wrap was given, in any process that has the same key. What was altered or
+	// wrapped by another key is an error that wraps [ErrWrongKey]; that the service cannot be reached is another.
+	Unwrap(ctx context.Context, wrapped []byte) ([]byte, error)
+}
+
+// ErrWrongKey is what [KeyWrapper.Unwrap] returns, perhaps wrapped, of a keyset that its key does not open.
+var ErrWrongKey = domain.Fail(domain.Unavailable, "encryption_key_wrong",
+	"The gateway's encryption key is not the one that its secrets were encrypted with. Whoever operates it restores that key.")
+
+// ErrKeyMissing is what needs a secret at rest and finds no key.
+var ErrKeyMissing = domain.Fail(domain.Unavailable, "encryption_key_missing",
+	"This keeps a secret, and the gateway has no key to encrypt it with. Whoever operates it sets SLUICE_ENCRYPTION_KEY to what sluice secrets generate-key prints.")
+
+// SecretRepository keeps the keyset. It is for the gateway itself, and not scoped to one tenant.
+type SecretRepository interface {
+	Keysets
+
+	// InsertKeyset keeps the first keyset. Of two units that do so at the same time one commits; the other
+	// runs again and finds it.
+	InsertKeyset(ctx context.Context, wrapped []byte) error
+}
