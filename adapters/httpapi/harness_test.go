@@ -30,6 +30,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sealtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/changes"
@@ -171,6 +172,9 @@ func openStore(t *testing.T) *sqlstore.Store {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = store.Close() }) // some tests close it themselves
+		if err := sealtest.Seal(t.Context(), store); err != nil {
+			t.Fatal(err)
+		}
 		return store
 	default:
 		t.Fatalf("%s is %q, neither sqlite nor postgres", storeVariable, name)

@@ -53,6 +53,7 @@ var rules = []rule{
 	{"adapters/httpapi", []string{"domain/...", "ports/inbound", "adapters/httpapi/..."}, true, "a driving adapter calls inbound ports"},
 	{"adapters/httpserver", []string{"domain/..."}, true, "the server knows no API"},
 	{"adapters/sqlstore/postgres/pgtest", []string{"deploy/testserver"}, true, "a server for tests serves no gateway"},
+	{"adapters/sqlstore/sealtest", []string{"domain/...", "ports/outbound", "adapters/sqlstore", "adapters/secrets"}, true, "it puts together what stores of tests need"},
 	{"adapters/sqlstore/core", []string{"domain/...", "ports/outbound"}, true, "what all repositories need knows none of them"},
 	{"adapters/sqlstore/runs", []string{"domain/...", "ports/outbound", "adapters/sqlstore/core"}, true, "repositories of one kind do not know those of others"},
 	{"adapters/sqlstore/webhooks", []string{"domain/...", "ports/outbound", "adapters/sqlstore/core"}, true, "repositories of one kind do not know those of others"},

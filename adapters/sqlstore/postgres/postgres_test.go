@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/migrationtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sealtest"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
@@ -39,14 +40,20 @@ func migrate(address string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	_, err = store.Migrator().Up(ctx)
-	return err
+	if _, err = store.Migrator().Up(ctx); err != nil {
+		return err
+	}
+	return sealtest.Seal(ctx, store)
 }
 
 func migrated(t *testing.T) (*sqlstore.Store, string) {
 	t.Helper()
 	address := pgtest.Start(t).Migrated(t, migrate)
-	return open(t, address), address
+	store := open(t, address)
+	if err := sealtest.Seal(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	return store, address
 }
 
 func TestStores(t *testing.T) {

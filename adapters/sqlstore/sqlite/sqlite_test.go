@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/migrationtest"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sealtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -15,7 +16,11 @@ import (
 
 func open(t *testing.T) *sqlstore.Store {
 	t.Helper()
-	return openFile(t, sqlitetest.File(t))
+	store := openFile(t, sqlitetest.File(t))
+	if err := sealtest.Seal(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	return store
 }
 
 // openFile opens the database in a file, as each of several processes may.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sealtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 )
 
@@ -30,7 +31,9 @@ var empty = sync.OnceValues(func() (file []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = store.Migrator().Up(context.Background())
+	if _, err = store.Migrator().Up(context.Background()); err == nil {
+		err = sealtest.Seal(context.Background(), store)
+	}
 	if err = errors.Join(err, store.Close()); err != nil { // closing it writes everything to the one file
 		return nil, err
 	}
@@ -65,5 +68,8 @@ func Open(tb testing.TB) *sqlstore.Store {
 			tb.Error(err)
 		}
 	})
+	if err := sealtest.Seal(tb.Context(), store); err != nil {
+		tb.Fatal(err)
+	}
 	return store
 }
