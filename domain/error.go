@@ -35,8 +35,15 @@ type Error struct {
 	Violations []Violation   // every broken rule, in the order of the fields; Invalid only
 	Warnings   []Violation   // what was found next to them that does not stand against it
 	Job        string        // the job that is in the way; empty for none
+	UsedBy     []RecordName  // the records that are in the way
 	RetryAfter time.Duration // how long to wait before the same call may succeed; 0 when waiting does not help
 	Cause      error         // for the log, never for a client
+}
+
+// RecordName names a record to a client.
+type RecordName struct {
+	Kind string // such as workflowVersion
+	ID   string
 }
 
 // Fail builds an error of a kind with its code and a message for the client.
