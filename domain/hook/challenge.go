@@ -43,30 +43,35 @@ var githubPing signedChallenge = func(r Request) *Answer {
 
 // slackVerification gives the challenge back (https://api.slack.com/events/url_verification).
 var slackVerification signedChallenge = func(r Request) *Answer {
-	var body struct{ Type, Challenge string }
-	if mediaType(r.ContentType()) != typeJSON || json.Unmarshal(r.Body, &body) != nil || body.Type != "url_verification" || len(body.Challenge) > maxEchoed {
+	body := bodyMembers(r)
+	var kind, echo string
+	if json.Unmarshal(body["type"], &kind) != nil || kind != "url_verification" || json.Unmarshal(body["challenge"], &echo) != nil || len(echo) > maxEchoed {
 		return nil
 	}
-	return textAnswer(body.Challenge)
+	return textAnswer(echo)
 }
 
 // discordPing tells the PING of webhook events, type 0, from that of interactions, type 1, which is also the type of a
 // webhook event that is none.
 var discordPing signedChallenge = func(r Request) *Answer {
-	var body struct {
-		Type  *int
-		Event json.RawMessage
-	}
-	switch {
-	case json.Unmarshal(r.Body, &body) != nil || body.Type == nil:
-		return nil
-	case *body.Type == 0:
+	body := bodyMembers(r)
+	switch kind := string(body["type"]); {
+	case kind == "0":
 		return &Answer{Status: http.StatusNoContent}
-	case *body.Type == 1 && body.Event == nil:
-		return &Answer{Status: http.StatusOK, ContentType: "application/json", Body: []byte(`{"type":1}`)}
+	case kind == "1" && body["event"] == nil:
+		return &Answer{Status: http.StatusOK, ContentType: typeJSON, Body: []byte(`{"type":1}`)}
 	default:
 		return nil
 	}
+}
+
+// bodyMembers are the members of a body that is a JSON object; none of any other.
+func bodyMembers(r Request) map[string]json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(r.Body, &members) != nil {
+		return nil
+	}
+	return members
 }
 
 // once is a parameter of the query that is there once; ok is false for any other number.

@@ -38,8 +38,7 @@ func (s Scheme) Explain(secrets []Secret, r Request, now time.Time) Explanation 
 	if len(e.signed) == 0 {
 		return explanation
 	}
-	explanation.SignedString = legible(e.signed[0])
-	explanation.Expected = m.expected(secrets, e)
+	explanation.SignedString, explanation.Expected = m.expected(secrets, e, explanation.Given)
 	return explanation
 }
 
@@ -64,24 +63,34 @@ func (s Scheme) methodOf(r Request, secrets []Secret) (found method, ok bool) {
 	return found, best >= 0
 }
 
-// expected is the header's value by the first secret, except for signatures that only the sender can make.
-func (m method) expected(secrets []Secret, e evidence) string {
+// expected is what must be signed, and the header's value by a secret: by that one, and in that form of the address, that fits
+// what is given, and otherwise the first. A signature that only the sender can make is empty.
+func (m method) expected(secrets []Secret, e evidence, given string) (signed, header string) {
+	signed = legible(e.signed[0])
 	if m.kind != KindHMAC {
-		return ""
+		return signed, ""
 	}
 	for _, secret := range secrets {
 		if !m.uses(secret.Kind()) {
 			continue
 		}
 		for _, key := range secret.keys(m.key) {
-			signature := m.prefix + m.encoding.encode(m.algorithm.sum(key, e.signed[0]))
-			if m.time.prefix != "" {
-				return m.time.prefix + e.timestamp + m.separator + signature
+			for _, candidate := range e.signed {
+				signature := m.encoding.encode(m.algorithm.sum(key, candidate))
+				if fits := strings.Contains(m.normal(given), signature); fits || header == "" {
+					signed, header = legible(candidate), m.headerOf(signature, e)
+				}
 			}
-			return signature
 		}
 	}
-	return ""
+	return signed, header
+}
+
+func (m method) headerOf(signature string, e evidence) string {
+	if m.time.prefix != "" {
+		return m.time.prefix + e.timestamp + m.separator + m.prefix + signature
+	}
+	return m.prefix + signature
 }
 
 // legible shows bytes that are no text as U+FFFD.

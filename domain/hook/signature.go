@@ -9,8 +9,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
-	"hash"
 	"net/url"
 	"strconv"
 	"strings"
@@ -158,9 +156,8 @@ func (m method) readTime(e *evidence, r Request) Reason {
 			}
 		}
 	case m.time.member != "":
-		var body map[string]json.RawMessage
-		if json.Unmarshal(r.Body, &body) == nil && body[m.time.member] != nil {
-			found = []string{string(body[m.time.member])}
+		if value, given := bodyMembers(r)[m.time.member]; given {
+			found = []string{string(value)}
 		}
 	default:
 		return ""
@@ -248,7 +245,14 @@ func otherPort(r Request) []string {
 }
 
 func (a Algorithm) sum(key, signed []byte) []byte {
-	mac := hmac.New(map[Algorithm]func() hash.Hash{SHA1: sha1.New, SHA256: sha256.New, SHA512: sha512.New}[a], key)
+	newHash := sha256.New
+	switch a {
+	case SHA1:
+		newHash = sha1.New
+	case SHA512:
+		newHash = sha512.New
+	}
+	mac := hmac.New(newHash, key)
 	mac.Write(signed)
 	return mac.Sum(nil)
 }

@@ -3,6 +3,7 @@ package hook
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"slices"
 	"time"
 )
 
@@ -80,6 +81,9 @@ func (s Scheme) VerifyKept(secrets []Secret, r Request) Result {
 
 // verify tries each way of proving.
 func (s Scheme) verify(secrets []Secret, r Request, checkAge func(method, time.Time) Reason) Result {
+	if !s.canVerify(secrets) {
+		return Result{Reason: SecretMissing}
+	}
 	refused := Result{Reason: SignatureMissing}
 	for _, m := range s.methods {
 		result := m.verify(secrets, r)
@@ -96,6 +100,11 @@ func (s Scheme) verify(secrets []Secret, r Request, checkAge func(method, time.T
 		}
 	}
 	return refused
+}
+
+// canVerify says whether there is a secret, where one is needed.
+func (s Scheme) canVerify(secrets []Secret) bool {
+	return s.IsOpen() || slices.ContainsFunc(secrets, func(secret Secret) bool { return secret.text() != "" && s.Uses(secret.Kind()) })
 }
 
 // verify does not look at the age.
