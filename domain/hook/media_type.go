@@ -29,14 +29,14 @@ func parameter(contentType, name string) string {
 	return parameters[name]
 }
 
-// sort is the type whose rules a media type follows; empty for bytes.
+// sortOf is the type whose rules a media type follows; empty for bytes.
 func sortOf(mediaType string) string {
 	switch {
 	case mediaType == typeForm, mediaType == typeMultipart:
 		return mediaType
 	case mediaType == typeJSON, mediaType == "text/json", strings.HasSuffix(mediaType, "+json"):
 		return typeJSON
-	case mediaType == typeXML, strings.HasSuffix(mediaType, "+xml"):
+	case mediaType == typeXML, mediaType == "text/xml", strings.HasSuffix(mediaType, "+xml"):
 		return typeXML
 	case strings.HasPrefix(mediaType, "text/"), mediaType == "application/x-ndjson", mediaType == "application/graphql":
 		return typeText

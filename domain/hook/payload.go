@@ -27,7 +27,7 @@ type Payload struct {
 	Headers     map[string]string // names in lower case; several values of one are joined by ", "
 	ContentType string
 	Body        json.RawMessage // any JSON value
-	RawBody     []byte          // the bytes as they were received; nil unless they were asked for
+	RawBody     []byte          // the bytes as they were received, but for secrets; nil unless they were asked for
 	Event       string          // what the hook makes of the delivery; empty for none
 	Index       *int            // of the item that the body is; nil without a split
 }
@@ -50,7 +50,7 @@ func (s Scheme) Payload(secrets []Secret, r Request, o PayloadOptions) (Payload,
 		ContentType: r.ContentType(), Body: rd.body(body),
 	}
 	if o.RawBody {
-		p.RawBody = []byte(rd.text(string(r.Body)))
+		p.RawBody = rd.rawBody(r)
 	}
 	return p, nil
 }

@@ -50,7 +50,7 @@ func (s Scheme) redactor(secrets []Secret, r Request) redactor {
 	}
 	for _, secret := range secrets {
 		if text := secret.text(); secret.Kind() == SecretText && len(text) >= minSearched {
-			rd.texts = append(rd.texts, text)
+			rd.texts = append(rd.texts, text, url.QueryEscape(text), url.PathEscape(text))
 		}
 	}
 	if r.Token != "" {
