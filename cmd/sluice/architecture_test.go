@@ -64,6 +64,8 @@ var rules = []rule{
 	{"adapters/system", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
 	{"adapters/budget", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
 	{"adapters/directory", []string{"domain/...", "ports/outbound", "adapters/directory/..."}, true, "a driven adapter implements outbound ports"},
+	{"adapters/oauth/oauthtest", nil, true, "a server for tests serves no gateway"},
+	{"adapters/oauth", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
 	{"adapters/egress", []string{"domain/...", "ports/outbound", "adapters/egress/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/engine", []string{"domain/...", "ports/outbound", "adapters/engine/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/noderunner", []string{"domain/...", "ports/outbound", "adapters/noderunner/..."}, true, "a driven adapter implements outbound ports"},

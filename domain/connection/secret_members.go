@@ -85,6 +85,7 @@ var membersOf = map[Kind][]member{
 		{name: tokenURLMember, required: true, shown: true, check: checkURL},
 		{name: clientIDMember, required: true, shown: true, check: checkNoControl},
 		{name: clientSecretMember, check: checkNoControl},
+		{name: authStyleMember, shown: true, check: oneOf(AuthInHeader, AuthInBody)},
 	},
 	HMAC: {
 		{name: keyMember, check: checkNoNUL},
