@@ -33,6 +33,11 @@ func Record(ctx context.Context, st outbound.Stores, random outbound.Random, all
 			events = append(events, event.NewRunEvent(event.ID(random.ID(event.IDPrefix)), one.Written.Run, h))
 		}
 	}
+	if len(children) > 0 {
+		if err := st.Runs.Families.Hold(ctx, steps...); err != nil {
+			return nil, err
+		}
+	}
 	if err := startChildren(ctx, st, children); err != nil { // first: a step that ends its run wakes them
 		return nil, err
 	}

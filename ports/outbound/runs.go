@@ -277,6 +277,11 @@ type RunOverview interface {
 type RunFamilies interface {
 	// Statuses returns the statuses of runs, in their order; none for one that does not exist.
 	Statuses(ctx context.Context, scope tenant.Scope, of []run.ID) ([]run.Status, error)
+
+	// Hold keeps others from the runs that steps are of, and from those that the steps wake, until
+	// the unit ends. A unit that does something else before it records the steps, such as starting the
+	// runs that they start, begins with it, so that two never wait for each other.
+	Hold(ctx context.Context, steps ...RunStep) error
 }
 
 // MaxLane is how many runs of a lane are looked at, and how large the limit of a lane can be.
@@ -289,9 +294,9 @@ type RunLanes interface {
 	// together, or first, so that two never wait for each other.
 	Enter(ctx context.Context, owner tenant.ID, lanes ...string) ([]LaneState, error)
 
-	// Hold does the same for the lanes of live runs, and returns nothing of them. A unit that is to
-	// read several runs, and may end them, holds their lanes before; one that reads a single one need
-	// not.
+	// Hold does the same for the lanes of live runs, and returns nothing of them; and it keeps others
+	// from the runs, from those that started them and from those that they started. A unit that is to
+	// read several runs, and may end them, holds them before; one that reads a single one need not.
 	Hold(ctx context.Context, owner tenant.ID, runs ...run.ID) error
 }
 

@@ -2,6 +2,7 @@ package portstest
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,6 +148,68 @@ func RunFamilies(t *testing.T, open OpenStore) {
 				f.mustStep(turned(stepped(child, outbound.RunLease{}, over)))
 			}
 			f.leases("nobody is left", 9, 9)
+		},
+		"who ends a child and who cancels its parent do not wait for each other": func(f fixture) {
+			for range 3 {
+				parent := f.idle(f.tenant().ID(), func(st *run.State) { st.Calls = 2 })
+				one, two := f.idle(parent.Tenant(), childOf(parent)), f.idle(parent.Tenant(), childOf(parent))
+				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+					r, err := st.Runs.Runs.Get(ctx, tenant.All(parent.Tenant()), two.ID())
+					if err != nil {
+						return err
+					}
+					other()
+					return st.Runs.Runs.Record(ctx, turned(stepped(r, outbound.RunLease{}, over)))
+				}, func(ctx context.Context, st outbound.Stores) error {
+					return st.Runs.Runs.Record(ctx, turned(stepped(parent, outbound.RunLease{}, over, func(st *run.State) { st.Status = run.StatusCancelled })))
+				})
+				f.leases("the child that is left", 9, 9, one)
+			}
+		},
+		"neither do who is to end many and who ends children of several": func(f fixture) {
+			for range 3 {
+				owner := f.tenant().ID()
+				calls := func(st *run.State) { st.Calls = 1 }
+				a, b := f.idle(owner, calls), f.idle(owner, calls)
+				ofA, ofB := f.idle(owner, childOf(a)), f.idle(owner, childOf(b))
+				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+					if err := st.Runs.Lanes.Hold(ctx, owner, b.ID(), a.ID()); err != nil {
+						return err
+					}
+					for _, one := range []*run.Run{b, a} {
+						if err := st.Runs.Runs.Record(ctx, turned(stepped(one, outbound.RunLease{}, over, func(st *run.State) { st.Status = run.StatusFailed }))); err != nil {
+							return err
+						}
+						other()
+					}
+					return nil
+				}, func(ctx context.Context, st outbound.Stores) error {
+					return st.Runs.Runs.Record(ctx, turned(stepped(ofA, outbound.RunLease{}, over)), turned(stepped(ofB, outbound.RunLease{}, over)))
+				})
+			}
+		},
+		"what a step is about to change is left alone until that is done": func(f fixture) {
+			parent := f.idle(f.tenant().ID())
+			child := f.idle(parent.Tenant(), childOf(parent))
+			step := stepped(parent, outbound.RunLease{}, waits(nil))
+			var ended atomic.Bool
+			f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+				if err := st.Runs.Families.Hold(ctx, step); err != nil {
+					return err
+				}
+				other()
+				if ended.Load() {
+					f.Error("a child has turned meanwhile")
+				}
+				if _, err := st.Runs.Runs.Start(ctx, pending(parent.Tenant(), childOf(parent))); err != nil {
+					return err
+				}
+				return st.Runs.Runs.Record(ctx, step)
+			}, func(ctx context.Context, st outbound.Stores) error {
+				err := st.Runs.Runs.Record(ctx, turned(stepped(child, outbound.RunLease{}, over)))
+				ended.Store(true)
+				return err
+			})
 		},
 		"many ends are recorded together, and each counts once for its parent": func(f fixture) {
 			owner := f.tenant().ID()

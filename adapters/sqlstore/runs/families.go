@@ -2,7 +2,10 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain/run"
@@ -58,27 +61,91 @@ func parentsOf(steps []outbound.RunStep, items bool) (parents []core.KeyRow) {
 	return parents
 }
 
-// holdFamilies locks what workers see of the runs that steps are of and of the parents of those
-// that turn, in one order, so that two units never wait for each other.
-func (s repository) holdFamilies(ctx context.Context, steps []outbound.RunStep) error {
-	held := parentsOf(steps, true)
-	if len(held) == 0 || s.store.dialect.ForUpdate == "" {
+// kin says which runs a row of [kinRow] stands for: the run itself, the one that started it, or
+// those that it started and that have not ended.
+type kin string
+
+const (
+	itself   kin = ""
+	parent   kin = "parent"
+	children kin = "children"
+)
+
+// kinRow is a row of [core.Dialect.Rows].
+type kinRow struct {
+	core.KeyRow
+	Kin kin `json:"kin"`
+}
+
+// kinOf finds the keys of what rows r stand for.
+var kinOf = map[kin]string{
+	itself: `SELECT r.tenant_id, r.id FROM %s WHERE r.kin = ''`,
+	parent: `SELECT p.tenant_id, p.parent_run_id FROM %s CROSS JOIN runs p WHERE r.kin = 'parent' AND p.tenant_id = r.tenant_id AND p.id = r.id AND p.parent_run_id <> ''`,
+	children: `SELECT c.tenant_id, c.id FROM %s CROSS JOIN runs c
+		WHERE r.kin = 'children' AND c.tenant_id = r.tenant_id AND c.parent_run_id = r.id AND c.parent_run_id <> '' AND c.finished_at IS NULL`,
+}
+
+// holdLive locks what workers see of runs, all in one order, so that two units never wait for each
+// other. Every unit locks first the lanes of its runs, then this, then anything else of them.
+func (s repository) holdLive(ctx context.Context, rows []kinRow) error {
+	if len(rows) == 0 || s.store.dialect.ForUpdate == "" {
 		return nil
 	}
-	for _, step := range steps {
-		held = append(held, core.KeyRow{Tenant: string(step.Run.Tenant()), ID: string(step.Run.ID())})
-	}
-	table, parameter, err := s.store.dialect.Keys(held)
+	text, err := json.Marshal(rows)
 	if err != nil {
-		return s.Fail(err)
+		return s.Fail(fmt.Errorf("encode families: %w", err))
+	}
+	table := s.store.dialect.Rows(1, core.Column{Name: "tenant_id"}, core.Column{Name: "id"}, core.Column{Name: "kin"})
+	var found []string
+	for _, k := range []kin{itself, parent, children} {
+		if slices.ContainsFunc(rows, func(r kinRow) bool { return r.Kin == k }) {
+			found = append(found, fmt.Sprintf(kinOf[k], table))
+		}
 	}
 	var ids []string
-	err = s.ReadRows(ctx, "hold families", &ids, `SELECT u.id FROM live_runs u WHERE (u.tenant_id, u.id) IN (SELECT r.tenant_id, r.id FROM `+table+`)
-		ORDER BY u.tenant_id, u.id FOR NO KEY UPDATE OF u`, parameter)
+	err = s.ReadRows(ctx, "hold families", &ids, `SELECT u.id FROM live_runs u WHERE (u.tenant_id, u.id) IN (`+strings.Join(found, " UNION ALL ")+`)
+		ORDER BY u.tenant_id, u.id FOR NO KEY UPDATE OF u`, string(text))
 	if err != nil {
 		return s.Fail(err)
 	}
 	return nil
+}
+
+// holdFamilies locks the runs that steps are of, and those that the steps wake.
+func (s repository) holdFamilies(ctx context.Context, steps []outbound.RunStep) error {
+	var held []kinRow
+	for _, key := range parentsOf(steps, true) {
+		held = append(held, kinRow{KeyRow: key})
+	}
+	for _, key := range endedParents(steps) {
+		held = append(held, kinRow{key, children})
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	return s.holdLive(ctx, append(held, ownRows(steps)...))
+}
+
+func ownRows(steps []outbound.RunStep) (own []kinRow) {
+	for _, step := range steps {
+		own = append(own, kinRow{KeyRow: core.KeyRow{Tenant: string(step.Run.Tenant()), ID: string(step.Run.ID())}})
+	}
+	return own
+}
+
+// Hold locks what Record does, in its order, whether or not it would begin with that.
+func (s families) Hold(ctx context.Context, steps ...outbound.RunStep) error {
+	if !s.InTransaction() || !s.Writes() {
+		return s.Fail(errUnit)
+	}
+	all := repository{s.unit}
+	if err := all.lock(ctx, lanesLeft(steps)); err != nil {
+		return err
+	}
+	if err := all.holdFamilies(ctx, steps); err != nil {
+		return err
+	}
+	return all.holdLive(ctx, ownRows(steps))
 }
 
 // wake has a worker look at live runs, at once.
@@ -92,13 +159,17 @@ func (s repository) wakeFamilies(ctx context.Context, steps []outbound.RunStep) 
 	if err := s.wakeAll(ctx, "wake parents", `%s`, parentsOf(steps, false)); err != nil {
 		return err
 	}
-	var ended []core.KeyRow
+	return s.wakeChildren(ctx, endedParents(steps))
+}
+
+// endedParents lists the runs that have failed or were cancelled with steps, and have started others.
+func endedParents(steps []outbound.RunStep) (ended []core.KeyRow) {
 	for _, step := range steps {
 		if r := step.Run; step.Turned && r.Calls() > 0 && (r.Status() == run.StatusFailed || r.Status() == run.StatusCancelled) {
 			ended = append(ended, core.KeyRow{Tenant: string(r.Tenant()), ID: string(r.ID())})
 		}
 	}
-	return s.wakeChildren(ctx, ended)
+	return ended
 }
 
 // wakeChildren wakes the runs that others started and that have not ended.

@@ -50,7 +50,7 @@ func (s lanes) Enter(ctx context.Context, owner tenant.ID, names ...string) ([]o
 	return states, nil
 }
 
-// Hold locks the lanes of runs.
+// Hold locks the lanes of runs, and then their families.
 func (s lanes) Hold(ctx context.Context, owner tenant.ID, runs ...run.ID) error {
 	if !s.InTransaction() || !s.Writes() {
 		return s.Fail(errUnit)
@@ -71,11 +71,18 @@ func (s lanes) Hold(ctx context.Context, owner tenant.ID, runs ...run.ID) error 
 	if err != nil {
 		return s.Fail(err)
 	}
+	held := make([]kinRow, 0, 3*len(keys))
+	for _, key := range keys {
+		held = append(held, kinRow{key, itself}, kinRow{key, parent}, kinRow{key, children})
+	}
 	keys = keys[:0]
 	for _, name := range names {
 		keys = append(keys, core.KeyRow{Tenant: string(owner), ID: name})
 	}
-	return s.lock(ctx, keys)
+	if err := s.lock(ctx, keys); err != nil {
+		return err
+	}
+	return s.holdLive(ctx, held)
 }
 
 // lanesOf are the lanes of runs.

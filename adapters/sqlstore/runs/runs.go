@@ -221,7 +221,8 @@ func (s repository) Get(ctx context.Context, scope tenant.Scope, id run.ID) (*ru
 	if lock := s.ForUpdate(); lock != "" {
 		query = `WITH lane AS MATERIALIZED (SELECT count(` + s.store.dialect.LockLane("tenant_id || '"+laneSeparator+"' || lane") + `) AS n
 			FROM live_runs WHERE tenant_id = $1 AND id = $2 AND lane <> ''), held AS MATERIALIZED (
-			SELECT 1 FROM live_runs WHERE tenant_id = $1 AND id = $2 AND (SELECT n FROM lane) >= 0` + lock + `) ` +
+			SELECT 1 FROM live_runs WHERE tenant_id = $1 AND id IN ($2, (SELECT parent_run_id FROM runs WHERE tenant_id = $1 AND id = $2)) AND (SELECT n FROM lane) >= 0
+			ORDER BY id` + lock + `) ` +
 			query + ` AND (SELECT count(*) FROM held) >= 0` + lock
 	}
 	rows, err := s.scan(ctx, "get run", query, args...)
