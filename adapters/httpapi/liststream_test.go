@@ -187,6 +187,50 @@ func TestNoStreamOfListsHasAForeignByte(t *testing.T) {
 	}
 }
 
+// Who sees one sub-tenant hears of what is in it, and of nothing else.
+func TestAStreamOfListsHasNothingOfAnotherSubTenant(t *testing.T) {
+	var narrow *narrowing
+	g := newGateway(t, allChanges, func(_ *httpapi.Options, ports *httpapi.Ports) {
+		narrow = &narrowing{Admission: ports.Admission}
+		ports.Admission = narrow
+	})
+	c, server, own := g.customer("Acme"), g.listServer(), tenant.SubTenantID("own")
+	whole := g.followLists(server, c.secret, "")
+	whole.hears("reset", "{}")
+	narrow.to = &own
+	some := g.followLists(server, c.secret, "")
+	some.hears("reset", "{}")
+	narrow.to = nil
+	said := map[string][]string{}
+	for _, sub := range []string{"other", "", "own", "other", "own"} {
+		body := `{"name":"Orders ` + fmt.Sprint(len(said["all"])) + `"}`
+		if sub != "" {
+			body = `{"subTenantId":"` + sub + `",` + body[1:]
+		}
+		e := fixture{customer: c, ids: map[string]string{"workflows": fmt.Sprint(g.send(http.MethodPost, "/v1/gateway/workflows", c.secret, body).field(t, "id"))}}
+		run := g.waitingRun(e)
+		said[sub], said["all"] = append(said[sub], run), append(said["all"], run)
+	}
+	for _, run := range said["all"] {
+		whole.hears("run", run)
+	}
+	for _, want := range said["own"] {
+		for heard := ""; heard != want; {
+			name, data := some.next()
+			if heard = data; name == "" || !strings.Contains(want, workflowOf(data)) {
+				t.Fatalf("before %s comes %s %s", want, name, data)
+			}
+		}
+	}
+}
+
+// workflowOf is the workflow that the data of an event names, with its member.
+func workflowOf(data string) string {
+	_, after, _ := strings.Cut(data, `"workflowId":`)
+	id, _, _ := strings.Cut(after, "}")
+	return `"workflowId":` + id
+}
+
 func TestAStreamOfListsEndsWithItsKey(t *testing.T) {
 	g := newGateway(t, allChanges)
 	httpapi.ConfirmInterval(g.api, 20*time.Millisecond)

@@ -9,6 +9,9 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
+// maxSuperseded is how many runs one start cancels: others wait for its unit.
+const maxSuperseded = 50
+
 const supersededReason = "A later run of the same concurrency key was started."
 
 // InLane is what became of a run that was to be started in a lane.
@@ -36,7 +39,7 @@ func StartInLane(ctx context.Context, st outbound.Stores, random outbound.Random
 }
 
 // makeRoom finds whether there is room for a run, or cancels others for it: the oldest, up to
-// maxCancelledBytes of them. Where that is not enough the run waits, as it would in a queue, and the
+// maxSuperseded and maxCancelledBytes of them. Where that is not enough the run waits, as it would in a queue, and the
 // next one that is started cancels on. An id says that it is not to be started.
 func makeRoom(ctx context.Context, st outbound.Stores, random outbound.Random, r *run.Run, overflow trigger.Overflow) (made InLane, err error) {
 	in, err := st.Runs.Lanes.Enter(ctx, r.Tenant(), r.Lane().Name)
@@ -60,7 +63,7 @@ func makeRoom(ctx context.Context, st outbound.Stores, random outbound.Random, r
 		return made, err
 	}
 	c := &canceller{st: st, scope: scope, at: at, reason: supersededReason, steps: NewStepBuffer(st, random)}
-	err = c.cancel(ctx, in[0].Runs[:len(in[0].Runs)-r.Lane().Limit+1])
+	err = c.cancel(ctx, in[0].Runs[:min(len(in[0].Runs)-r.Lane().Limit+1, maxSuperseded)])
 	made.Changed = c.changed()
 	return made, err
 }

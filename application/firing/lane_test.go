@@ -83,24 +83,35 @@ func TestALaterRunHasTheOldestCancelled(t *testing.T) {
 	})
 }
 
-// One unit cancels no more than so many bytes of runs, and the next goes on.
-func TestLargeRunsAreCancelledSomeAtATime(t *testing.T) {
-	d := newEnv(t, fixture.OpenSQLite(t))
-	trg := d.NewTrigger(d.NewVersion([]string{fixture.WaitNode}, nil), bounded("30", "queue"))
-	call := run.Call{EventData: fixture.Body(`{"customer":7,"text":"` + strings.Repeat("x", 1<<20) + `"}`)}
-	var before []run.Fired
-	for range 20 {
-		before = append(before, d.Call(trg, call))
+// One unit cancels no more than so many runs and bytes of them, and the next goes on.
+func TestManyRunsAreCancelledSomeAtATime(t *testing.T) {
+	for claim, c := range map[string]struct {
+		text             int // bytes of each payload
+		started, atATime int
+	}{
+		"large ones": {1 << 20, 20, 16},
+		"small ones": {1, 60, 50},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			d := newEnv(t, fixture.OpenSQLite(t))
+			trg := d.NewTrigger(d.NewVersion([]string{fixture.WaitNode}, nil), bounded("100", "queue"))
+			call := run.Call{EventData: fixture.Body(`{"customer":7,"text":"` + strings.Repeat("x", c.text) + `"}`)}
+			var before []run.Fired
+			for range c.started {
+				before = append(before, d.Call(trg, call))
+			}
+			d.Do(func(ctx context.Context, st outbound.Stores) error {
+				state := trg.State()
+				state.Config = trigger.RestoreConfig(bounded("1", "cancelRunning"))
+				return st.Triggers.Update(ctx, trigger.Restore(state))
+			})
+			first := d.Call(trg, ofCustomer)
+			d.Same(strings.Repeat("cancelled, ", c.atATime)+strings.Repeat("pending, ", c.started-c.atATime)+"pending", d.statuses(append(before, first)...))
+			last := d.Call(trg, ofCustomer)
+			d.Same(strings.Repeat("cancelled, ", c.started+1)+"pending", d.statuses(append(before, first, last)...))
+		})
 	}
-	d.Do(func(ctx context.Context, st outbound.Stores) error {
-		state := trg.State()
-		state.Config = trigger.RestoreConfig(bounded("1", "cancelRunning"))
-		return st.Triggers.Update(ctx, trigger.Restore(state))
-	})
-	first := d.Call(trg, ofCustomer)
-	d.Same(strings.Repeat("cancelled, ", 16)+"pending, pending, pending, pending, pending", d.statuses(append(before, first)...))
-	last := d.Call(trg, ofCustomer)
-	d.Same(strings.Repeat("cancelled, ", 21)+"pending", d.statuses(append(before, first, last)...))
 }
 
 func TestARunIsNotRetriedWhereThereIsNoRoom(t *testing.T) {
