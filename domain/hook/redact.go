@@ -53,7 +53,7 @@ func (s Scheme) redactor(secrets []Secret, r Request) redactor {
 			rd.texts = append(rd.texts, text, url.QueryEscape(text), url.PathEscape(text))
 		}
 	}
-	if r.Token != "" {
+	if len(r.Token) >= minSearched {
 		rd.texts = append(rd.texts, r.Token)
 	}
 	return rd

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -130,8 +131,13 @@ func text(format string) func(int, time.Time) string {
 
 // clientState puts the secret into each item (learn.microsoft.com, "changeNotification resource type").
 func clientState(s Sender, d *Delivery, _ time.Time) {
-	d.Body = []byte(strings.ReplaceAll(string(d.Body), "CLIENT", s.Secret))
-	d.signsBody, d.bodySecret = false, s.Secret
+	quoted, err := json.Marshal(s.Secret)
+	if err != nil {
+		panic(err)
+	}
+	inside := string(quoted[1 : len(quoted)-1])
+	d.Body = []byte(strings.ReplaceAll(string(d.Body), "CLIENT", inside))
+	d.signsBody, d.bodySecret = false, inside
 }
 
 func token(header string) func(Sender, *Delivery, time.Time) {
