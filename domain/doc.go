@@ -4,7 +4,7 @@
 // secrets that sign what tenants are sent.
 //
 // The packages below it are the aggregates. They import the standard library and
-// one another only, in the order tenant, node, workflow, trigger, run, event, and
+// one another only, in the order tenant, node, workflow, trigger, hook, run, event, and
 // they read no clock, no randomness and no file and write no log: the time and every
 // random byte are arguments. They can therefore be imported and unit-tested
 // without the rest of the gateway.
