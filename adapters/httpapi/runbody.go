@@ -19,6 +19,7 @@ type runSummaryBody struct {
 	WorkflowVersionID string       `json:"workflowVersionId"`
 	TriggerID         string       `json:"triggerId,omitempty"`
 	RerunOf           string       `json:"rerunOf,omitempty"`
+	ReplayOf          string       `json:"replayOf,omitempty"`
 	EntityID          string       `json:"entityId"`
 	DedupeKey         string       `json:"dedupeKey,omitempty"`
 	ParentRunID       string       `json:"parentRunId,omitempty"`
@@ -54,7 +55,7 @@ func renderSummary(s run.Summary) any { return summaryBody(s) }
 func summaryBody(s run.Summary) runSummaryBody {
 	return runSummaryBody{
 		ID: string(s.ID), TenantID: string(s.Tenant), SubTenantID: string(s.SubTenant), WorkflowID: string(s.Workflow),
-		WorkflowVersionID: string(s.Version), TriggerID: string(s.Trigger), RerunOf: string(s.RerunOf), EntityID: s.Entity, DedupeKey: s.DedupeKey,
+		WorkflowVersionID: string(s.Version), TriggerID: string(s.Trigger), RerunOf: string(s.RerunOf), ReplayOf: s.ReplayOf, EntityID: s.Entity, DedupeKey: s.DedupeKey,
 		ParentRunID: string(s.Parent), ParentNodeID: string(s.ParentNode), Index: s.Index, Cause: string(s.Cause), Status: string(s.Status), Error: renderFailure(s.Failure), Seq: s.Seq,
 		CreatedAt: exchange.Timestamp(s.CreatedAt), UpdatedAt: exchange.Timestamp(s.UpdatedAt),
 		StartedAt: exchange.OptionalTimestamp(s.StartedAt), FinishedAt: exchange.OptionalTimestamp(s.FinishedAt),

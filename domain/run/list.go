@@ -35,6 +35,7 @@ type Summary struct {
 	Version    workflow.VersionID
 	Trigger    trigger.ID // empty when no trigger started the run
 	RerunOf    ID         // the run that this one repeats; empty for none
+	ReplayOf   string     // see Origin.ReplayOf
 	Entity     string
 	DedupeKey  string
 	Parent     ID // that started the run; empty for none

@@ -267,7 +267,7 @@ func (r *Run) Loops() (nodes []workflow.NodeID) {
 func (r *Run) Item(of workflow.NodeID, id ID, index int, now time.Time) *Run {
 	o := r.state.Origin
 	o.Parent, o.ParentNode, o.ParentWaits, o.Cause = o.ID, of, true, CauseItem
-	o.Trigger, o.TriggerName, o.TriggerType, o.DedupeKey, o.RerunOf, o.Lane = "", "", "", "", "", Lane{}
+	o.Trigger, o.TriggerName, o.TriggerType, o.DedupeKey, o.RerunOf, o.ReplayOf, o.Lane = "", "", "", "", "", "", Lane{}
 	item := o.item(id, index, now)
 	item.state.boundBy(r, now)
 	return item

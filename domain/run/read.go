@@ -53,6 +53,9 @@ func (r *Run) IsItem() bool { return r.state.Cause == CauseItem }
 // RerunOf is the run that this one repeats; empty for none.
 func (r *Run) RerunOf() ID { return r.state.RerunOf }
 
+// ReplayOf is the delivery to a hook that the run repeats; empty for none.
+func (r *Run) ReplayOf() string { return r.state.ReplayOf }
+
 // TakesOver says whether a run that has not begun has results of another one.
 func (r *Run) TakesOver() bool {
 	return r.state.Status == StatusPending && slices.ContainsFunc(r.state.Nodes, func(n NodeState) bool { return n.TakenOver })
@@ -176,7 +179,7 @@ func (r *Run) Summary() Summary {
 	s := &r.state
 	return Summary{
 		Index: r.index(),
-		ID:    s.ID, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version, Trigger: s.Trigger, RerunOf: s.RerunOf,
+		ID:    s.ID, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version, Trigger: s.Trigger, RerunOf: s.RerunOf, ReplayOf: s.ReplayOf,
 		Entity: s.Entity, DedupeKey: s.DedupeKey, Parent: s.Parent, ParentNode: s.ParentNode, Cause: s.Cause, Status: s.Status, Seq: s.Seq, Failure: domain.CopyOf(s.Failure),
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, StartedAt: domain.CopyOf(s.StartedAt), FinishedAt: domain.CopyOf(s.FinishedAt), WakeAt: domain.CopyOf(s.WakeAt),
 	}

@@ -64,7 +64,7 @@ func (r *Run) Rerun(p *Plan, id ID, a Again, now time.Time) (*Run, error) {
 	}
 	o := r.state.Origin
 	o.ID, o.RerunOf, o.Cause, o.CreatedAt = id, o.ID, CauseRerun, now
-	o.Version, o.Snapshot, o.DedupeKey = a.Version, a.Snapshot, a.DedupeKey
+	o.Version, o.Snapshot, o.DedupeKey, o.ReplayOf = a.Version, a.Snapshot, a.DedupeKey, ""
 	if len(a.Payload) > 0 {
 		o.Payload = a.Payload
 	}

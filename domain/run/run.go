@@ -29,6 +29,7 @@ type Start struct {
 	DedupeKey string
 	Cause     Cause
 	Payload   json.RawMessage // any JSON value; nil means null
+	ReplayOf  string          // the delivery to a hook that the run repeats; empty for none
 	Lane      Lane
 }
 
@@ -38,7 +39,7 @@ type Start struct {
 func New(id ID, s Start, now time.Time) *Run {
 	o := Origin{
 		ID: id, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version, Snapshot: s.Snapshot,
-		Entity: s.Entity, DedupeKey: s.DedupeKey, Cause: s.Cause, Payload: s.Payload, Lane: s.Lane,
+		Entity: s.Entity, DedupeKey: s.DedupeKey, Cause: s.Cause, Payload: s.Payload, Lane: s.Lane, ReplayOf: s.ReplayOf,
 		Retry: trigger.DefaultRetryPolicy(), Timeout: trigger.DefaultTimeout, CreatedAt: now,
 	}
 	if len(o.Payload) == 0 {

@@ -35,6 +35,7 @@ type Origin struct {
 	Version     workflow.VersionID
 	Snapshot    SnapshotID // of the draft that the run executes; empty for a published version, which cannot change
 	RerunOf     ID         // the run that this one repeats; empty for none
+	ReplayOf    string     // the delivery to a hook that the run repeats; empty for none
 	Trigger     trigger.ID // empty when no trigger started the run
 	TriggerName string     // when the run was started; with the type it finds the node to start at
 	TriggerType trigger.Type

@@ -16,6 +16,15 @@ import (
 // levels; requests and answers nest less.
 const maxDepth = 512
 
+// ReadValue reads one JSON value as expressions see it, with its numbers as they are spelled.
+func ReadValue(text json.RawMessage) (any, error) { return parse(text) }
+
+// WriteValue writes what expressions give.
+func WriteValue(value any) (json.RawMessage, error) { return appendValue(nil, value) }
+
+// Holds says whether what an expression gives is true, or counts as true in JavaScript.
+func Holds(value any) bool { return truthy(value) }
+
 // appendValue writes a JSON tree: members sorted by name, no spaces, numbers as
 // encoding/json writes them and a json.Number as it is spelled. A json.RawMessage
 // within the tree is written in the same way.

@@ -26,7 +26,7 @@ var _ outbound.RunRepository = repository{}
 // What a list shows of a run, and all of it.
 const (
 	summaryColumns = `id, tenant_id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id, dedupe_key, cause, status, seq,
-		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at, parent_run_id, parent_node_id, rerun_of, item_index`
+		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at, parent_run_id, parent_node_id, rerun_of, replay_of, item_index`
 	// The payload of a run is its own, or one that it shares.
 	payloadColumn = `CASE WHEN payload_id IS NULL THEN payload
 		ELSE (SELECT p.payload FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id) END`
@@ -87,6 +87,7 @@ type summaryRow struct {
 	Parent         string     `db:"parent_run_id"`
 	ParentNode     string     `db:"parent_node_id"`
 	RerunOf        *string    `db:"rerun_of"`
+	ReplayOf       *string    `db:"replay_of"`
 	Index          *int       `db:"item_index"`
 }
 
@@ -95,7 +96,7 @@ func (row *summaryRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Workflow, &row.Version, &row.Trigger, &row.Entity, &row.DedupeKey, &row.Cause, &row.Status, &row.Seq,
 		&row.FailureCode, &row.FailureMessage, &row.FailureNode, &row.CreatedAt, &row.UpdatedAt, &row.StartedAt, &row.FinishedAt, &row.WakeAt,
-		&row.Parent, &row.ParentNode, &row.RerunOf, &row.Index,
+		&row.Parent, &row.ParentNode, &row.RerunOf, &row.ReplayOf, &row.Index,
 	}
 }
 
@@ -122,7 +123,7 @@ func (row summaryRow) summary() (run.Summary, error) {
 		Version: workflow.VersionID(row.Version), Trigger: trigger.ID(row.Trigger), Entity: row.Entity, DedupeKey: row.DedupeKey,
 		Cause: run.Cause(row.Cause), Status: run.Status(row.Status), Seq: row.Seq, Failure: row.failure(),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), StartedAt: core.InUTC(row.StartedAt), FinishedAt: core.InUTC(row.FinishedAt),
-		WakeAt: core.InUTC(row.WakeAt), Parent: run.ID(row.Parent), ParentNode: workflow.NodeID(row.ParentNode), RerunOf: orNone[run.ID](row.RerunOf), Index: row.Index,
+		WakeAt: core.InUTC(row.WakeAt), Parent: run.ID(row.Parent), ParentNode: workflow.NodeID(row.ParentNode), RerunOf: orNone[run.ID](row.RerunOf), ReplayOf: orNone[string](row.ReplayOf), Index: row.Index,
 	}, nil
 }
 
@@ -183,7 +184,7 @@ func (row *runRow) restore() (*run.Run, error) {
 		Origin: run.Origin{
 			Index: index, Item: row.Item, Outer: row.Outer,
 			ID: run.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), Workflow: workflow.ID(row.Workflow),
-			Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot), RerunOf: orNone[run.ID](row.RerunOf),
+			Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot), RerunOf: orNone[run.ID](row.RerunOf), ReplayOf: orNone[string](row.ReplayOf),
 			Trigger: trigger.ID(row.Trigger), TriggerName: row.TriggerName,
 			TriggerType: trigger.Type(row.TriggerType), Entity: row.Entity, DedupeKey: row.DedupeKey, Cause: run.Cause(row.Cause),
 			Payload: json.RawMessage(row.Payload),

@@ -37,6 +37,7 @@ type newRunRow struct {
 	SharedPayload  *string `json:"payload_id,omitempty"`
 	Snapshot       *string `json:"snapshot_id,omitempty"`
 	RerunOf        *string `json:"rerun_of,omitempty"`
+	ReplayOf       *string `json:"replay_of,omitempty"`
 	Index          *int    `json:"item_index,omitempty"`
 	ItemSize       int     `json:"item_size"`
 	Level          int     `json:"level"`
@@ -94,7 +95,7 @@ func newRun(r *run.Run, shared outbound.PayloadID) (newRunRow, error) {
 		FinishedAt: core.FormatTime(st.FinishedAt), WakeAt: core.FormatTime(st.WakeAt), DueAt: core.FormatTime(due), Ready: ready,
 		Awaits: awaits, Awaited: awaited,
 		Parent: string(st.Parent), ParentNode: string(st.ParentNode), ParentWaits: st.ParentWaits, Depth: st.Depth, Lane: st.Lane.Name, LaneLimit: st.Lane.Limit,
-		Snapshot: textOrNull(st.Snapshot), RerunOf: textOrNull(st.RerunOf), Level: levelToBegin(r), Index: r.Summary().Index,
+		Snapshot: textOrNull(st.Snapshot), RerunOf: textOrNull(st.RerunOf), ReplayOf: textOrNull(st.ReplayOf), Level: levelToBegin(r), Index: r.Summary().Index,
 	}
 	row.Size = len(st.Payload) + len(row.Progress) + row.Outputs
 	return row, err
@@ -127,7 +128,7 @@ var newRunColumns = []struct {
 	{core.Column{Name: "tenant_id"}, ""}, {core.Column{Name: "id"}, ""}, {core.Column{Name: "sub_tenant_id"}, ""}, {core.Column{Name: "workflow_id"}, ""},
 	{core.Column{Name: "workflow_version_id"}, ""}, {core.Column{Name: "trigger_id"}, ""}, {core.Column{Name: "trigger_name"}, ""}, {core.Column{Name: "trigger_type"}, ""},
 	{core.Column{Name: "entity_id"}, ""}, {core.Column{Name: "dedupe_key"}, ""}, {core.Column{Name: "holds_key"}, "boolean"}, {core.Column{Name: "cause"}, ""},
-	{core.Column{Name: "payload"}, ""}, {core.Column{Name: "payload_id"}, ""}, {core.Column{Name: "snapshot_id"}, ""}, {core.Column{Name: "rerun_of"}, ""}, {core.Column{Name: "item_index"}, "integer"}, {core.Column{Name: "item_size"}, "integer"}, {core.Column{Name: "max_retries"}, "integer"}, {core.Column{Name: "backoff_ms"}, "bigint"},
+	{core.Column{Name: "payload"}, ""}, {core.Column{Name: "payload_id"}, ""}, {core.Column{Name: "snapshot_id"}, ""}, {core.Column{Name: "rerun_of"}, ""}, {core.Column{Name: "replay_of"}, ""}, {core.Column{Name: "item_index"}, "integer"}, {core.Column{Name: "item_size"}, "integer"}, {core.Column{Name: "max_retries"}, "integer"}, {core.Column{Name: "backoff_ms"}, "bigint"},
 	{core.Column{Name: "max_backoff_ms"}, "bigint"}, {core.Column{Name: "timeout_ms"}, "bigint"}, {core.Column{Name: "status"}, ""}, {core.Column{Name: "seq"}, "bigint"},
 	{core.Column{Name: "progress"}, ""}, {core.Column{Name: "outputs"}, "bigint"}, {core.Column{Name: "failure_code"}, ""}, {core.Column{Name: "failure_message"}, ""}, {core.Column{Name: "failure_node"}, ""},
 	{core.Column{Name: "created_at", Time: true}, ""}, {core.Column{Name: "updated_at", Time: true}, ""}, {core.Column{Name: "started_at", Time: true}, ""},
