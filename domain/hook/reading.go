@@ -138,6 +138,9 @@ func (rd *Reader) readItems(v *view, p Payload, list []any) (found Read, err err
 			return found, err
 		}
 		v.payload["body"], v.payload["index"] = value, json.Number(strconv.Itoa(i))
+		if v.meter.Steps > run.MaxSelectSteps {
+			return found, domain.Fail(domain.Invalid, CodeTooManyItems, "What the hook computes with the items of the delivery takes more than %d steps.", run.MaxSelectSteps)
+		}
 		item, fits, err := rd.read(v, p.Item(i, body), whole, true)
 		switch {
 		case err != nil:

@@ -27,19 +27,19 @@ type Verdict string
 
 // The verdicts.
 const (
-	Accepted   Verdict = "accepted"   // it started runs, or continued some
-	Duplicate  Verdict = "duplicate"  // its key stands for a run that was started before
-	Filtered   Verdict = "filtered"   // the hook or its trigger is not for it
-	Inactive   Verdict = "inactive"   // the hook, its trigger or its workflow is switched off
-	Challenged Verdict = "challenged" // it asked whether the address is ours, and was answered
-	Rejected   Verdict = "rejected"   // it is genuine and cannot start a run; the code says why
-	Unreadable Verdict = "unreadable" // its body is not what its type says
-	Refused    Verdict = "refused"    // its sender is not known: the code says why
+	Accepted      Verdict = "accepted"   // it started runs, or continued some
+	Duplicate     Verdict = "duplicate"  // its key stands for a run that was started before
+	Filtered      Verdict = "filtered"   // the hook or its trigger is not for it
+	Inactive      Verdict = "inactive"   // the hook, its trigger or its workflow is switched off
+	Challenged    Verdict = "challenged" // it asked whether the address is ours, and was answered
+	Rejected      Verdict = "rejected"   // it is genuine and cannot start a run; the code says why
+	Unreadable    Verdict = "unreadable" // its body is not what its type says
+	RefusedSender Verdict = "refused"    // its sender is not known: the code says why
 )
 
 // Verdicts lists every verdict.
 func Verdicts() []Verdict {
-	return []Verdict{Accepted, Duplicate, Filtered, Inactive, Challenged, Rejected, Unreadable, Refused}
+	return []Verdict{Accepted, Duplicate, Filtered, Inactive, Challenged, Rejected, Unreadable, RefusedSender}
 }
 
 // Received is a delivery as it is kept. It is whole: what of it is secret is left out where it is
@@ -65,7 +65,7 @@ type Received struct {
 // Replayable says whether the delivery may be repeated: a Conflict with the code
 // delivery_not_replayable says why not. Nothing is ever run whose sender is not known.
 func (d *Received) Replayable() error {
-	if d.Verdict == Refused {
+	if d.Verdict == RefusedSender {
 		return domain.Fail(domain.Conflict, "delivery_not_replayable", "The delivery was refused, since nobody knows who sent it. It is never run.")
 	}
 	return nil
