@@ -15,6 +15,8 @@ func UniqueConflict(index string) *domain.Error {
 			"This tenant has defined this type and version before. What a version stands for never changes; choose a higher one.")
 	case "sub_tenants_identifier":
 		return domain.Fail(domain.Conflict, "sub_tenant_exists", "A sub-tenant of this identifier is registered already.")
+	case "hooks_taken":
+		return domain.Fail(domain.Conflict, "hook_exists", "The trigger has a hook already. Change it, or give it another address by rotating it.")
 	default:
 		return nil
 	}

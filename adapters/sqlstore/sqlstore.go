@@ -65,6 +65,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		OperatorIdempotency: operatorIdempotency{in},
 		Processes:           processes{in},
 		Secrets:             secrets{in},
+		Hooks:               outbound.HookStores{Hooks: hooks{in}, Deliveries: hookDeliveries{in}, Keys: hookKeys{in}},
 		Runs:                s.Runs.In(u),
 		Webhooks:            s.Webhooks.In(u),
 	}

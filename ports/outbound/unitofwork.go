@@ -59,6 +59,7 @@ type Stores struct {
 	OperatorIdempotency OperatorIdempotencyRepository
 	Processes           ProcessRepository
 	Secrets             SecretRepository
+	Hooks               HookStores
 	Webhooks            WebhookStores
 	Runs                RunStores
 }

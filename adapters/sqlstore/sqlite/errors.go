@@ -18,6 +18,7 @@ var uniqueIndexes = map[string]string{
 	"workflows.tenant_id, workflows.sub_tenant_id, workflows.name":                            "workflows_name",
 	"custom_node_versions.tenant_id, custom_node_versions.type, custom_node_versions.version": "custom_node_versions_taken",
 	"sub_tenants.tenant_id, sub_tenants.sub_tenant_id":                                        "sub_tenants_identifier",
+	"hooks.tenant_id, hooks.trigger_id":                                                       "hooks_taken",
 }
 
 // translate says what an error of the driver means. What is in no table stays as

@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS hooks (
     created_at    timestamptz NOT NULL,
     updated_at    timestamptz NOT NULL,
     revision      bigint NOT NULL,
-    PRIMARY KEY (tenant_id, trigger_id),
+    CONSTRAINT hooks_taken PRIMARY KEY (tenant_id, trigger_id),
     CONSTRAINT hooks_trigger FOREIGN KEY (tenant_id, trigger_id) REFERENCES triggers ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX IF NOT EXISTS hooks_token ON hooks (token_hash);

@@ -25,7 +25,7 @@ CREATE TABLE hooks (
     created_at    timestamp NOT NULL,
     updated_at    timestamp NOT NULL,
     revision      integer NOT NULL,
-    PRIMARY KEY (tenant_id, trigger_id),
+    CONSTRAINT hooks_taken PRIMARY KEY (tenant_id, trigger_id),
     CONSTRAINT hooks_trigger FOREIGN KEY (tenant_id, trigger_id) REFERENCES triggers ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX hooks_token ON hooks (token_hash);
