@@ -217,8 +217,9 @@ func (s hookDeliveries) removeOldest(ctx context.Context, of core.KeyRow, refuse
 
 // AddRuns adds runs behind those that are there.
 func (s hookDeliveries) AddRuns(ctx context.Context, of *hook.Received, started ...run.ID) error {
-	_, err := s.Exec(ctx, "note runs of a delivery", `UPDATE hook_deliveries SET runs = CASE WHEN runs = '' THEN CAST($4 AS text) ELSE runs || ' ' || CAST($4 AS text) END
-		WHERE tenant_id = $1 AND trigger_id = $2 AND id = $3`, string(of.Tenant), string(of.Trigger), string(of.ID), textOfRuns(started))
+	_, err := s.Exec(ctx, "note runs of a delivery", `UPDATE hook_deliveries SET verdict = $4, code = $5,
+			runs = CASE WHEN CAST($6 AS text) = '' THEN runs WHEN runs = '' THEN CAST($6 AS text) ELSE runs || ' ' || CAST($6 AS text) END
+		WHERE tenant_id = $1 AND trigger_id = $2 AND id = $3`, string(of.Tenant), string(of.Trigger), string(of.ID), string(of.Verdict), of.Code, textOfRuns(started))
 	return err
 }
 

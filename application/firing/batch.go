@@ -51,6 +51,7 @@ type pendingCall struct {
 	// Of the last run of the unit:
 	started        outbound.StartedRun     // none when the call is left to a unit of its own
 	needsAdmission *outbound.FiringTrigger // it is not known whether it may fire
+	holder         run.ID                  // the run that the key of the delivery stands for
 }
 
 // call starts the run of one call together with those of others. It is not done, and
@@ -83,6 +84,9 @@ func (b *callBatcher) call(ctx context.Context, s *startRequest, id trigger.ID) 
 			return fired, false, err
 		}
 	}
+	if c.holder != "" {
+		return run.Fired{Trigger: id, DedupeKey: s.key, Run: c.holder, Skipped: skipDuplicate}, true, nil
+	}
 	if c.started.ID == "" {
 		return fired, false, nil
 	}
@@ -106,7 +110,7 @@ func (b *callBatcher) start(ctx context.Context, calls []*pendingCall) error {
 		return nil
 	}
 	for _, c := range calls {
-		c.started, c.needsAdmission = outbound.StartedRun{}, nil
+		c.reset()
 	}
 	if domain.KindOf(err) == domain.Unavailable || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -123,9 +127,9 @@ func startAll(ctx context.Context, st outbound.Stores, calls []*pendingCall) err
 	var fit []*pendingCall
 	var wanted []*run.Run
 	for _, c := range calls {
-		c.started, c.needsAdmission = outbound.StartedRun{}, nil
+		c.reset()
 		one, known := found[outbound.TriggerKey{Scope: c.request.who.Scope, Trigger: c.trigger}]
-		if !known || c.request.service.refuse(one, c.request.call) != nil {
+		if !known || c.request.refuse(one) != nil {
 			continue
 		}
 		if _, admitted := c.request.admissionOf(one.Trigger); !admitted {
@@ -134,18 +138,23 @@ func startAll(ctx context.Context, st outbound.Stores, calls []*pendingCall) err
 		}
 		fit, wanted = append(fit, c), append(wanted, c.request.newRun(one))
 	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	became, err := st.Runs.Runs.Start(ctx, wanted...)
+	free, wanted, err := takeKeys(ctx, st, fit, wanted)
 	if err != nil {
 		return err
 	}
-	for i, c := range fit {
-		c.started = became[i]
+	if len(wanted) > 0 {
+		became, err := st.Runs.Runs.Start(ctx, wanted...)
+		if err != nil {
+			return err
+		}
+		for i, c := range free {
+			c.started = became[i]
+		}
 	}
-	return nil
+	return noteDeliveries(ctx, st, fit)
 }
+
+func (c *pendingCall) reset() { c.started, c.needsAdmission, c.holder = outbound.StartedRun{}, nil, "" }
 
 // triggersOf reads the triggers of the calls, each once; those that are gone are left out.
 func triggersOf(ctx context.Context, st outbound.Stores, calls []*pendingCall) (map[outbound.TriggerKey]outbound.FiringTrigger, error) {

@@ -37,6 +37,7 @@ type fanOut struct {
 	request *startRequest
 	call    run.EventCall
 	outcome func([]run.Fired) any // of the whole call, for its repeats
+	own     trigger.ID            // fires as well, whatever it listens for; empty for none
 
 	state       fanState
 	foundInUnit *[]outbound.FiringTrigger // what the unit has looked up already
@@ -104,8 +105,23 @@ func (f *fanOut) find(ctx context.Context, st outbound.Stores) ([]outbound.Firin
 	if err != nil {
 		return nil, err
 	}
+	if found, err = f.addOwn(ctx, st, found); err != nil {
+		return nil, err
+	}
 	f.foundInUnit = &found
 	return found, nil
+}
+
+// addOwn adds the trigger of the hook that the event came by, if that can fire.
+func (f *fanOut) addOwn(ctx context.Context, st outbound.Stores, found []outbound.FiringTrigger) ([]outbound.FiringTrigger, error) {
+	if f.own == "" || slices.ContainsFunc(found, func(t outbound.FiringTrigger) bool { return t.Trigger.ID() == f.own }) {
+		return found, nil
+	}
+	own, err := st.Firing.Triggers(ctx, []outbound.TriggerKey{{Scope: f.request.who.Scope, Trigger: f.own}})
+	if err != nil || own[0].Trigger == nil || run.CheckCall(own[0].Trigger, own[0].ParentState) != nil {
+		return found, err
+	}
+	return append(found, own[0]), nil
 }
 
 // hasBegun says whether a call with the same key has started some of the runs in a unit of
@@ -147,7 +163,7 @@ func (f *fanOut) first(ctx context.Context, st outbound.Stores) (fanState, error
 		if n > 1 && size >= minShared {
 			s.payload, n = f.payloadID(), 1
 		}
-		if err := f.request.service.storage.Check(s.remaining[0].StoredBytes, int64(n)*int64(size)); err != nil {
+		if err := f.request.service.storage.Check(s.remaining[0].StoredBytes, int64(n)*int64(size)+f.request.delivery.size()); err != nil {
 			return fanState{}, err
 		}
 	}
@@ -238,7 +254,20 @@ func (f *fanOut) startPart(ctx context.Context, st outbound.Stores, s fanState, 
 	if len(s.remaining) > 0 {
 		return nil
 	}
-	return st.Idempotency.Record(ctx, f.request.who.Tenant(), f.request.idempotency, f.outcome(f.answer(s)), f.request.now)
+	answer := f.answer(s)
+	if err := f.request.delivered(ctx, st, startedOf(answer)...); err != nil {
+		return err
+	}
+	return st.Idempotency.Record(ctx, f.request.who.Tenant(), f.request.idempotency, f.outcome(answer), f.request.now)
+}
+
+func startedOf(fired []run.Fired) (ids []run.ID) {
+	for _, one := range fired {
+		if one.Skipped == "" {
+			ids = append(ids, one.Run)
+		}
+	}
+	return ids
 }
 
 // answer lists the runs, and the triggers that were skipped, in the order of the triggers.

@@ -27,9 +27,13 @@ type Service struct {
 	key        run.Key
 	storage    tenant.StorageQuota
 	calls      *callBatcher
+	deliveries *deliveryBatcher
 }
 
-var _ inbound.Firing = (*Service)(nil)
+var (
+	_ inbound.Firing     = (*Service)(nil)
+	_ inbound.HookFiring = (*Service)(nil)
+)
 
 // New returns the service.
 func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, selections *execution.Selections, signals outbound.RunSignals,
@@ -37,7 +41,7 @@ func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbou
 ) *Service {
 	return &Service{
 		work: work, directory: directory, plans: execution.NewPlans(work, directory, compiler, budgets, 0), selections: selections, computing: execution.NewComputing(budgets), signals: signals, limiter: limiter,
-		clock: clock, random: random, key: key, storage: storage, calls: newCallBatcher(work, signals),
+		clock: clock, random: random, key: key, storage: storage, calls: newCallBatcher(work, signals), deliveries: newDeliveryBatcher(work),
 	}
 }
 
@@ -60,7 +64,7 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, idempotency domai
 		if err != nil {
 			return err
 		}
-		if refused := f.refuse(found, c); refused != nil {
+		if refused := s.refuse(found); refused != nil {
 			if found.Started, err = s.startedBefore(ctx, st, found.Trigger); err != nil || found.Started == "" {
 				return cmp.Or(err, refused)
 			}
@@ -83,11 +87,11 @@ func (f *Service) count(err error, fired ...run.Fired) {
 }
 
 // refuse says why a call cannot start a run of a trigger.
-func (f *Service) refuse(found outbound.FiringTrigger, c run.Call) error {
+func (s *startRequest) refuse(found outbound.FiringTrigger) error {
 	if err := run.CheckCall(found.Trigger, found.ParentState); err != nil {
 		return err
 	}
-	return f.storage.Check(found.StoredBytes, int64(len(c.Payload())))
+	return s.service.storage.Check(found.StoredBytes, int64(len(s.call.Payload()))+s.delivery.size())
 }
 
 // ByEvent fires all triggers that listen for an event.

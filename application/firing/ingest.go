@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -22,9 +23,16 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, idempotency dom
 	if err = c.Check(); err != nil {
 		return in, err
 	}
-	s := f.newRequest(who, idempotency, c.Call, run.CauseIngest)
+	in, err = f.newRequest(who, idempotency, c.Call, run.CauseIngest).ingest(ctx, c, "")
+	f.count(err, in.Triggered...)
+	return in, err
+}
+
+// ingest does so for the trigger of a hook as well, where there is one.
+func (s *startRequest) ingest(ctx context.Context, c run.IngestCall, own trigger.ID) (in run.Ingested, err error) {
+	f, who, idempotency := s.service, s.who, s.idempotency
 	known := make(planSet)
-	all := &fanOut{request: s, call: c.EventCall, outcome: func(fired []run.Fired) any {
+	all := &fanOut{request: s, call: c.EventCall, own: own, outcome: func(fired []run.Fired) any {
 		in.Triggered = fired
 		return in
 	}}
@@ -42,6 +50,9 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, idempotency dom
 		if len(in.Resumed) == 0 {
 			return all.first(ctx, st)
 		}
+		if err := s.delivered(ctx, st, resumedOf(in)...); err != nil {
+			return fanState{}, err
+		}
 		return fanState{}, st.Idempotency.Record(ctx, who.Tenant(), idempotency, in, s.now)
 	}
 	unit := func() error { return all.unit(ctx, first) }
@@ -54,8 +65,14 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, idempotency dom
 	if err == nil {
 		err = all.startRemaining(ctx)
 	}
-	f.count(err, in.Triggered...)
 	return in, err
+}
+
+func resumedOf(in run.Ingested) (ids []run.ID) {
+	for _, one := range in.Resumed {
+		ids = append(ids, one.Run)
+	}
+	return ids
 }
 
 // errNeedsMemory is returned by a unit that is about to continue runs without memory for it.

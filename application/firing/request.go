@@ -27,6 +27,7 @@ type startRequest struct {
 	keyIsNew    bool   // nobody has used the dedupe key before
 	now         time.Time
 
+	delivery   *deliveryPart // of a delivery to a hook; nil of everything else
 	admissions map[trigger.ID]admission
 
 	memoryReserved bool // to continue runs is reserved
@@ -162,6 +163,9 @@ func (s *startRequest) takeRate(ctx context.Context, trg *trigger.Trigger) (refu
 
 // startedWith finds the runs that the dedupe key stands for, in the order of the triggers.
 func (s *startRequest) startedWith(ctx context.Context, triggers []outbound.FiringTrigger) (first []run.ID, err error) {
+	if err := s.checkDelivery(ctx); err != nil {
+		return nil, err
+	}
 	if s.keyIsNew {
 		return make([]run.ID, len(triggers)), nil
 	}
@@ -269,6 +273,6 @@ func (s *startRequest) startedBefore(ctx context.Context, st outbound.Stores, tr
 func (s *startRequest) newRun(at outbound.FiringTrigger) *run.Run {
 	return run.New(run.ID(s.service.random.ID(run.IDPrefix)), run.Start{
 		Tenant: s.who.Tenant(), SubTenant: at.Trigger.SubTenant(), Workflow: at.Workflow, Version: at.Trigger.Version(), Trigger: at.Trigger,
-		Entity: s.entity, DedupeKey: s.key, Cause: s.cause, Payload: s.call.Payload(), Lane: s.admissions[at.Trigger.ID()].lane,
+		Entity: s.entity, DedupeKey: s.key, Cause: s.cause, Payload: s.call.Payload(), Lane: s.admissions[at.Trigger.ID()].lane, ReplayOf: s.replayOf(),
 	}, s.now)
 }

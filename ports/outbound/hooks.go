@@ -50,7 +50,8 @@ type HookDeliveries interface {
 	// code hook_not_found.
 	Add(ctx context.Context, all ...*hook.Received) error
 
-	// AddRuns notes what a delivery has started besides what it had. Of one that is gone nothing is noted.
+	// AddRuns notes the verdict of a delivery, and what it has started besides what it had. Of one that is gone nothing is
+	// noted.
 	AddRuns(ctx context.Context, of *hook.Received, started ...run.ID) error
 
 	// Get returns NotFound with the code hook_delivery_not_found for an unknown id.

@@ -1,0 +1,157 @@
+package firing
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/application/batch"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/hook"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// itemsAtOnce is how many items of one delivery are started at the same time: they go in units
+// together, and leave room in them for others.
+const itemsAtOnce = 32
+
+// items is how the items of one delivery fare.
+type items struct {
+	mu      sync.Mutex
+	next    int
+	started int
+	skipped run.Fired     // the last item that was not started, and needs not be
+	invalid *domain.Error // the first item that cannot be
+	stopped error         // why the others are not tried
+}
+
+// deliverItems starts a run for each item. A delivery that is not answered, since the process ended or
+// something was not to be had, is sent again: then the items whose keys stand for runs are left out.
+func (f *Service) deliverItems(ctx context.Context, d inbound.HookDelivery) error {
+	d.Received.Verdict, d.Received.Items = hook.Accepted, len(d.Read.Items)
+	if err := f.Record(ctx, d.Received); err != nil {
+		return err
+	}
+	all := &items{}
+	var working sync.WaitGroup
+	for range min(itemsAtOnce, len(d.Read.Items)) {
+		working.Go(func() { f.deliverEach(ctx, d, all) })
+	}
+	working.Wait()
+	if all.stopped != nil && domain.KindOf(all.stopped) != domain.Conflict {
+		return all.stopped
+	}
+	if all.started > 0 {
+		return nil
+	}
+	err := all.stopped
+	if err == nil && all.invalid != nil && all.skipped.Skipped == "" {
+		err = all.invalid
+	}
+	ended := *d.Received
+	if !outcomeOf(&ended, all.skipped, err) {
+		return err
+	}
+	ended.Runs = nil // of other deliveries
+	*d.Received = ended
+	failed := f.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Hooks.Deliveries.AddRuns(ctx, &ended) })
+	if failed != nil || ended.Verdict != hook.Rejected {
+		return failed
+	}
+	return err
+}
+
+// deliverEach starts items until there are no others.
+func (f *Service) deliverEach(ctx context.Context, d inbound.HookDelivery, all *items) {
+	for {
+		i, ok := all.take(len(d.Read.Items))
+		if !ok {
+			return
+		}
+		fired, _, err := f.deliverOne(ctx, d, &deliveryPart{received: d.Received, added: true, key: d.Key(i)}, d.Read.Items[i])
+		all.note(fired, err)
+	}
+}
+
+func (a *items) take(n int) (i int, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stopped != nil || a.next == n {
+		return 0, false
+	}
+	a.next++
+	return a.next - 1, true
+}
+
+func (a *items) note(fired run.Fired, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var again *errDuplicate
+	var refused *domain.Error
+	switch {
+	case errors.As(err, &again):
+		a.skipped = run.Fired{Run: again.run, Skipped: skipDuplicate}
+	case err == nil && fired.Skipped != "":
+		a.skipped = fired
+	case err == nil:
+		a.started++
+	case errors.As(err, &refused) && refused.Kind == domain.Invalid:
+		if a.invalid == nil {
+			a.invalid = refused
+		}
+	case a.stopped == nil:
+		a.stopped = err
+	}
+}
+
+// deliveryLimits bound the units of work that record deliveries which have started nothing.
+var deliveryLimits = batch.Limits{Members: 64, Weight: 1 << 20, Running: 1, Timeout: 30 * time.Second}
+
+// deliveryBatcher records deliveries that come at the same time together.
+type deliveryBatcher struct {
+	work  outbound.UnitOfWork
+	batch *batch.Batcher[*pendingDelivery]
+}
+
+type pendingDelivery struct {
+	received *hook.Received
+	err      error
+}
+
+func newDeliveryBatcher(work outbound.UnitOfWork) *deliveryBatcher {
+	b := &deliveryBatcher{work: work}
+	b.batch = batch.New(deliveryLimits, func(d *pendingDelivery) int { return len(d.received.Request.Body) }, b.record)
+	return b
+}
+
+// record records deliveries in one unit, or, where that fails, each in its own.
+func (b *deliveryBatcher) record(ctx context.Context, all []*pendingDelivery) error {
+	received := make([]*hook.Received, len(all))
+	for i, d := range all {
+		received[i] = d.received
+	}
+	err := b.add(ctx, received...)
+	if err == nil || len(all) == 1 || domain.KindOf(err) == domain.Unavailable || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	for _, d := range all {
+		d.err = b.add(ctx, d.received)
+	}
+	return nil
+}
+
+func (b *deliveryBatcher) add(ctx context.Context, all ...*hook.Received) error {
+	return b.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Hooks.Deliveries.Add(ctx, all...) })
+}
+
+// Record keeps a delivery that starts nothing.
+func (f *Service) Record(ctx context.Context, r *hook.Received) error {
+	d := &pendingDelivery{received: r}
+	if err := f.deliveries.batch.Do(ctx, d); err != nil {
+		return err
+	}
+	return d.err
+}
