@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -52,6 +53,8 @@ type Directory struct {
 	large         map[tenant.ID]largeRegistry
 	endpoints     map[tenant.ID]*nodeEndpoints
 	versions      map[versionKey]outbound.VersionParent
+	hooks         map[hook.TokenHash]outbound.OpenHook
+	unknownHooks  map[hook.TokenHash]struct{}
 
 	reading singleflight.Group // of registries
 
@@ -95,6 +98,7 @@ func (d *Directory) Changed(owner tenant.ID) {
 	d.dropRegistry(owner)
 	delete(d.endpoints, owner)
 	clear(d.unknown) // one of them may have become a key
+	d.dropHooks(owner)
 }
 
 // SetReliable forgets everything, and says whether to remember from now on.
@@ -115,6 +119,8 @@ func (d *Directory) reset() {
 	d.registries, d.registryBytes = make(map[tenant.ID]keptRegistry), 0
 	d.large = make(map[tenant.ID]largeRegistry)
 	d.endpoints = make(map[tenant.ID]*nodeEndpoints)
+	d.hooks = make(map[hook.TokenHash]outbound.OpenHook)
+	d.unknownHooks = make(map[hook.TokenHash]struct{})
 }
 
 // keep calls fn if nothing has changed since the answer was read.

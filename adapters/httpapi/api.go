@@ -24,6 +24,8 @@ type Ports struct {
 	Completions inbound.Completions
 	CustomNodes inbound.CustomNodes
 	Firing      inbound.Firing
+	Hooks       inbound.Hooks
+	HookIntake  inbound.HookIntake
 	Jobs        inbound.Jobs
 	ListChanges inbound.ListChanges
 	NodeChecks  inbound.NodeChecks
@@ -41,6 +43,7 @@ type Ports struct {
 	Versions    inbound.Versions
 	Workflows   inbound.Workflows
 
+	HookDeliveries    inbound.HookDeliveries
 	WebhookEndpoints  inbound.WebhookEndpoints
 	WebhookDeliveries inbound.WebhookDeliveries
 }
@@ -121,6 +124,7 @@ func New(ports Ports, opts Options) (*API, error) {
 		a.engine.Handle(r.method, r.path, a.admitted(r))
 	}
 	a.refuseShadowed(a.routes())
+	a.serveHooks()
 	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Keys{
 		List: a.listKeys, Create: a.createKey, Revoke: a.revokeKey("keyId"), Rotate: a.rotateKey("keyId"),
 	}, opts.OperatorToken, opts.Now)

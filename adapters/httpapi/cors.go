@@ -26,7 +26,7 @@ const (
 // the browser are ever asked for.
 func (a *API) cors(c *gin.Context) {
 	origin := c.GetHeader("Origin")
-	if origin == "" || len(a.opts.AllowedOrigins) == 0 || operator.Owns(c.Request.URL.Path) {
+	if origin == "" || len(a.opts.AllowedOrigins) == 0 || operator.Owns(c.Request.URL.Path) || strings.HasPrefix(c.Request.URL.Path, hookPrefix) {
 		return
 	}
 	h := c.Writer.Header()

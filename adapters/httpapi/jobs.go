@@ -46,13 +46,15 @@ type runFilterBody struct {
 	SubTenantID       string  `json:"subTenantId,omitempty"`
 	From              string  `json:"from,omitempty"`
 	To                string  `json:"to,omitempty"`
+	Verdict           string  `json:"verdict,omitempty"`
 }
 
 // jobFailureBody says why nothing was done with a run.
 type jobFailureBody struct {
-	RunID   string `json:"runId"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	RunID      string `json:"runId,omitempty"`
+	DeliveryID string `json:"deliveryId,omitempty"`
+	Code       string `json:"code"`
+	Message    string `json:"message"`
 }
 
 func renderJob(j *job.Job) any {
@@ -63,7 +65,7 @@ func renderJob(j *job.Job) any {
 		CreatedAt: exchange.Timestamp(j.CreatedAt()), UpdatedAt: exchange.Timestamp(j.UpdatedAt()), FinishedAt: exchange.OptionalTimestamp(j.FinishedAt()),
 		Filter: runFilterBody{
 			Status: string(f.Status), WorkflowID: string(f.Workflow), WorkflowVersionID: string(f.Version), TriggerID: string(f.Trigger), EntityID: f.Entity,
-			ParentRunID: string(f.Parent), From: exchange.OptionalTimestamp(f.From), To: exchange.OptionalTimestamp(f.To),
+			ParentRunID: string(f.Parent), From: exchange.OptionalTimestamp(f.From), To: exchange.OptionalTimestamp(f.To), Verdict: j.Verdict(),
 		},
 	}
 	if f.Children {
@@ -76,7 +78,11 @@ func renderJob(j *job.Job) any {
 		body.SubTenantID = string(*sub)
 	}
 	for _, failure := range j.Failures() {
-		body.Failures = append(body.Failures, jobFailureBody{string(failure.Run), failure.Code, failure.Message})
+		shown := jobFailureBody{RunID: string(failure.Run), Code: failure.Code, Message: failure.Message}
+		if j.Action() == job.Replay {
+			shown.RunID, shown.DeliveryID = "", string(failure.Run)
+		}
+		body.Failures = append(body.Failures, shown)
 	}
 	return body
 }

@@ -64,6 +64,11 @@ func (a *API) refuseShadowed(routes []route) {
 // wrongMethod answers a request whose path takes other methods. Gin has listed those of all
 // paths that fit; of a literal path only its own count.
 func (a *API) wrongMethod(c *gin.Context) {
+	if !a.opts.HealthOnly && strings.HasPrefix(c.Request.URL.Path, hookPrefix) {
+		c.Writer.Header().Del("Allow")
+		a.receiveHook(c) // a method that HTTP does not define
+		return
+	}
 	if allowed, ok := a.literalPaths[c.Request.URL.Path]; ok {
 		c.Header("Allow", allowed)
 	}

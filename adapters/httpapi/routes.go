@@ -72,6 +72,7 @@ func (a *API) routes() []route {
 		{patch, "/settings", tenant.ChangeSettings, a.updateSettings},
 	}
 	all = append(all, a.nodeRoutes()...)
+	all = append(all, a.hookRoutes()...)
 	all = append(all, a.webhookRoutes()...)
 	all = append(all, a.runRoutes()...)
 	for i := range all {
@@ -123,6 +124,23 @@ func (a *API) runRoutes() []route {
 	}
 }
 
+// hookRoutes is what can be done with the hooks of triggers, and with what they have received.
+func (a *API) hookRoutes() []route {
+	const get, post, patch, remove = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+	return []route{
+		{post, "/triggers/:id/hook", tenant.CreateHook, a.createHook},
+		{get, "/triggers/:id/hook", tenant.ReadHook, a.getHook},
+		{patch, "/triggers/:id/hook", tenant.ChangeHook, a.updateHook},
+		{remove, "/triggers/:id/hook", tenant.DeleteHook, a.deleteHook},
+		{post, "/triggers/:id/hook/rotate", tenant.RotateHook, a.rotateHook},
+		{post, "/triggers/:id/hook/test", tenant.TestHook, a.testHook},
+		{get, "/triggers/:id/hook/deliveries", tenant.ReadHook, a.listReceived},
+		{post, "/triggers/:id/hook/deliveries/replay", tenant.ReplayDelivery, a.replayAllReceived},
+		{get, "/triggers/:id/hook/deliveries/:deliveryId", tenant.ReadHook, a.getReceived},
+		{post, "/triggers/:id/hook/deliveries/:deliveryId/replay", tenant.ReplayDelivery, a.replayReceived},
+	}
+}
+
 // webhookRoutes is what can be done with webhook endpoints and deliveries.
 func (a *API) webhookRoutes() []route {
 	const get, post, patch, remove = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
@@ -147,6 +165,7 @@ var strictResources = []string{prefix + "/api-keys", prefix + "/settings"}
 // strictOperations do so as well: no client has ever sent them anything else.
 var strictOperations = map[tenant.Operation]bool{
 	tenant.CompleteVersion: true, tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true, tenant.StartJob: true, tenant.ReadJobs: true, tenant.CancelJob: true, tenant.TestNode: true,
+	tenant.CreateHook: true, tenant.ChangeHook: true, tenant.RotateHook: true, tenant.TestHook: true, tenant.ReplayDelivery: true, tenant.ReadHook: true, tenant.DeleteHook: true,
 }
 
 func (r route) isStrict() bool {

@@ -223,12 +223,9 @@ func (s hookDeliveries) AddRuns(ctx context.Context, of *hook.Received, started 
 	return err
 }
 
-// byHook is what holds for the deliveries of a sub-tenant.
-const byHook = core.ScopeCondition(`EXISTS (SELECT 1 FROM hooks p WHERE p.tenant_id = hook_deliveries.tenant_id AND p.trigger_id = hook_deliveries.trigger_id AND p.sub_tenant_id = %[1]s)`)
-
 // Get reads a delivery whole.
 func (s hookDeliveries) Get(ctx context.Context, scope tenant.Scope, of trigger.ID, id hook.DeliveryID) (*hook.Received, error) {
-	in, args := core.Within(scope, byHook, string(of), string(id))
+	in, args := core.Within(scope, ofTrigger("hook_deliveries"), string(of), string(id))
 	var row struct {
 		receivedRow
 		Sealed string `db:"sealed"`
@@ -248,7 +245,7 @@ var receivedSorted = map[string]string{"receivedAt": "received_at", domain.Defau
 
 // List reads a page, without what was received.
 func (s hookDeliveries) List(ctx context.Context, scope tenant.Scope, of trigger.ID, f hook.ReceivedFilter, q domain.Query) (domain.Page[*hook.Received], error) {
-	l := core.NewList("hook_deliveries", receivedColumns, scope, byHook, receivedSorted)
+	l := core.NewList("hook_deliveries", receivedColumns, scope, ofTrigger("hook_deliveries"), receivedSorted)
 	l.Equal("trigger_id", string(of))
 	if f.Verdict != "" {
 		l.Equal("verdict", string(f.Verdict))

@@ -153,11 +153,17 @@ func (s hooks) noteSecrets(ctx context.Context, st hook.State) error {
 	return nil
 }
 
+// ofTrigger is what holds within a narrow scope for the records of a table that belong to triggers.
+func ofTrigger(table string) core.ScopeCondition {
+	within := `EXISTS (SELECT 1 FROM triggers p WHERE p.tenant_id = ` + table + `.tenant_id AND p.id = ` + table + `.trigger_id AND `
+	return core.ScopeCondition{SubTenant: within + `p.sub_tenant_id = %[1]s)`, Workflow: within + core.ByVersion("p", "workflow_version_id").Workflow + `)`}
+}
+
 const hookNotFound, hookNotFoundMessage = "hook_not_found", "The trigger has no hook. Make one by POST to its path /hook."
 
 // Get reads the hook of a trigger.
 func (s hooks) Get(ctx context.Context, scope tenant.Scope, of trigger.ID) (*hook.Hook, error) {
-	in, args := core.Within(scope, core.BySubTenant, string(of))
+	in, args := core.Within(scope, ofTrigger("hooks"), string(of))
 	var row hookRow
 	err := s.ReadRow(ctx, "get hook", &row, `SELECT `+hookColumns+` FROM hooks WHERE tenant_id = $1 AND trigger_id = $2`+in+s.ForUpdate(), args...)
 	if err != nil {
@@ -204,14 +210,14 @@ func (s hooks) Update(ctx context.Context, h *hook.Hook) error {
 // Delete removes a hook, and what was received by it.
 func (s hooks) Delete(ctx context.Context, scope tenant.Scope, of trigger.ID) error {
 	s.NoteChange(scope.Tenant())
-	in, args := core.Within(scope, core.BySubTenant, string(of))
+	in, args := core.Within(scope, ofTrigger("hooks"), string(of))
 	n, err := s.ExecSlow(ctx, "delete hook", `DELETE FROM hooks WHERE tenant_id = $1 AND trigger_id = $2`+in, args...)
 	return s.CheckDeleted(n, err, hookNotFound, hookNotFoundMessage)
 }
 
 // UsedBy finds the hooks that verify with a connection.
 func (s hooks) UsedBy(ctx context.Context, scope tenant.Scope, of connection.ID) (users []trigger.ID, err error) {
-	in, args := core.Within(scope, core.BySubTenantOf("h"), string(of))
+	in, args := core.Within(scope, ofTrigger("u"), string(of))
 	err = s.ReadRows(ctx, "find hooks of a connection", &users, `SELECT u.trigger_id FROM hook_secrets u JOIN hooks h ON h.tenant_id = u.tenant_id AND h.trigger_id = u.trigger_id
 		WHERE u.tenant_id = $1 AND u.connection_id = $2`+in+` ORDER BY u.trigger_id`, args...)
 	return users, err

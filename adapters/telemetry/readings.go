@@ -1,6 +1,9 @@
 package telemetry
 
-import "database/sql"
+import (
+	"database/sql"
+	"time"
+)
 
 // CacheFigures are the figures of the cache of credentials.
 type CacheFigures struct {
@@ -61,6 +64,21 @@ func (m *Metrics) Panics(part string, read func() int64) {
 func (m *Metrics) TriggersSkipped(reason string, read func() int64) {
 	m.counter("triggers_skipped_total", "Calls, events and instants for which a trigger that could fire started no run, by reason.",
 		labels{"reason": reason}, func() float64 { return float64(read()) })
+}
+
+// HookDeliveries connects a count of the deliveries to hooks that came to a verdict.
+func (m *Metrics) HookDeliveries(verdict string, read func() int64) {
+	m.counter("hook_deliveries_total", "Deliveries to hooks that were verified, by what became of them.", labels{"verdict": verdict}, func() float64 { return float64(read()) })
+}
+
+// HookRefusals connects a count of the deliveries to hooks that were refused for a reason.
+func (m *Metrics) HookRefusals(reason string, read func() int64) {
+	m.counter("hook_refused_total", "Deliveries to hooks that were refused, by reason.", labels{"reason": reason}, func() float64 { return float64(read()) })
+}
+
+// OldestHookDelivery connects how long the oldest delivery has waited for its answer.
+func (m *Metrics) OldestHookDelivery(read func() time.Duration) {
+	m.gauge("hook_oldest_waiting_seconds", "How long the oldest delivery to a hook has waited for its answer.", nil, func() float64 { return read().Seconds() })
 }
 
 // UnreadableDeliveries connects a count of how often deliveries were put off because they

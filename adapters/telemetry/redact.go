@@ -15,7 +15,7 @@ const Redacted = "[redacted]"
 const minSecret = 16
 
 // Redact returns a writer that hides whatever has the shape of an API key (pk_ or sk_
-// and base62) or of a webhook endpoint's secret (whsec_ and base64), and passes the
+// and base62), of the token of a hook's address (htk_ and base32) or of a webhook endpoint's secret (whsec_ and base64), and passes the
 // rest on. Each Write must hold whole lines, as those of loggers do: a secret that is
 // split over two is not seen. A line without a secret is passed on as it is, after a
 // search for underscores.
@@ -68,7 +68,7 @@ func redact(text []byte) (clean []byte, found bool) {
 // with; nil where none follows.
 func secretBehind(text []byte) func(byte) bool {
 	switch {
-	case bytes.HasSuffix(text, []byte("sk_")), bytes.HasSuffix(text, []byte("pk_")):
+	case bytes.HasSuffix(text, []byte("sk_")), bytes.HasSuffix(text, []byte("pk_")), bytes.HasSuffix(text, []byte("htk_")):
 		return isBase62
 	case bytes.HasSuffix(text, []byte("whsec_")):
 		return isBase64

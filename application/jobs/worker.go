@@ -41,6 +41,7 @@ type Worker struct {
 	random    outbound.Random
 	key       run.Key
 	storage   tenant.StorageQuota
+	replayer  inbound.DeliveryReplayer
 	panics    atomic.Int64
 }
 
@@ -48,11 +49,11 @@ var _ inbound.JobWorker = (*Worker)(nil)
 
 // NewWorker returns a worker.
 func NewWorker(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, storage tenant.StorageQuota,
+	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, storage tenant.StorageQuota, replayer inbound.DeliveryReplayer,
 ) *Worker {
 	return &Worker{
 		work: work, plans: execution.NewPlans(work, directory, compiler, budgets, 0), computing: execution.NewComputing(budgets),
-		signals: signals, clock: clock, random: random, key: key, storage: storage,
+		signals: signals, clock: clock, random: random, key: key, storage: storage, replayer: replayer,
 	}
 }
 
@@ -96,9 +97,13 @@ func (w *Worker) Step(ctx context.Context, failed func(error)) (worked bool, err
 	if len(next) == 0 {
 		return false, fmt.Errorf("job %s: it has not come to %d runs, and nobody knows which", j.ID(), j.Matched()-j.Done()-j.Failed())
 	}
-	err = w.attempt(ctx, j, next, nil)
-	if isDefect(ctx, err) {
-		err = w.oneByOne(ctx, j, next, failed)
+	switch err = nil; {
+	case j.Action() == job.Replay:
+		err = w.replayAll(ctx, j, next, failed)
+	default:
+		if err = w.attempt(ctx, j, next, nil); isDefect(ctx, err) {
+			err = w.oneByOne(ctx, j, next, failed)
+		}
 	}
 	if err != nil && !errors.Is(err, errOvertaken) {
 		return false, fmt.Errorf("job %s: %w", j.ID(), err)

@@ -97,3 +97,31 @@ func (s *Service) sweepRunsOf(ctx context.Context, owners []*tenant.Tenant) (rem
 	}
 	return removed, nil
 }
+
+// SweepHookDeliveries removes deliveries to hooks that were kept as long as runs are. What is wrong with some tenants' does not
+// keep those of others.
+func (s *Service) SweepHookDeliveries(ctx context.Context) (removed int, err error) {
+	for offset := 0; ; {
+		owners, more, failure := s.tenants(ctx, offset)
+		if failure != nil {
+			return removed, errors.Join(err, failure)
+		}
+		for _, ten := range owners {
+			before := s.clock.Now().Add(-ten.Settings().RunRetention())
+			for n := maxRuns; n == maxRuns && failure == nil; {
+				began := time.Now()
+				failure = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+					n, err = st.Hooks.Deliveries.Sweep(ctx, ten.ID(), before, maxRuns)
+					return err
+				})
+				if removed += n; n > 0 && !rest(ctx, sweepRest*time.Since(began)) {
+					return removed, ctx.Err()
+				}
+			}
+		}
+		err = errors.Join(err, failure)
+		if offset += len(owners); !more || ctx.Err() != nil {
+			return removed, err
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -65,6 +66,11 @@ func (s *Service) SweepEvents(ctx context.Context) (removed int, err error) {
 // SweepJobs removes jobs that ended long enough ago.
 func (s *Service) SweepJobs(ctx context.Context) (removed int, err error) {
 	return s.sweep(ctx, job.Retention, maxRecords, func(st outbound.Stores) sweeper { return st.Runs.Jobs })
+}
+
+// SweepHookKeys forgets what deliveries to hooks have started, where no sender repeats them any more.
+func (s *Service) SweepHookKeys(ctx context.Context) (removed int, err error) {
+	return s.sweep(ctx, hook.KeyRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Hooks.Keys })
 }
 
 // SweepProcesses removes processes that died and were remembered long enough.

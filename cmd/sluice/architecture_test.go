@@ -42,7 +42,7 @@ var rules = []rule{
 	{"domain/trigger", []string{"domain", "domain/tenant", "domain/connection", "domain/node", "domain/workflow"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
 	{"domain/run", []string{"domain", "domain/tenant", "domain/connection", "domain/node", "domain/workflow", "domain/trigger"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
 	{"domain/hook", []string{"domain", "domain/tenant", "domain/connection", "domain/node", "domain/workflow", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, hook, event"},
-	{"domain/job", []string{"domain", "domain/tenant", "domain/run"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, job, event"},
+	{"domain/job", []string{"domain", "domain/tenant", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, job, event"},
 	{"domain/event", []string{"domain", "domain/tenant", "domain/connection", "domain/node", "domain/workflow", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
 	{"domain/change", []string{"domain/tenant", "domain/workflow", "domain/run", "domain/event"}, false, "what changes in lists is said of everything else"},
 	{"domain", nil, false, "the domain imports the standard library and itself only"},

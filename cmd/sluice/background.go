@@ -110,6 +110,8 @@ func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upke
 		sweep(ctx, log, "triggers that were left behind", upkeep.SweepLeft)
 		sweep(ctx, log, "outgoing events", upkeep.SweepEvents)
 		sweep(ctx, log, "finished runs", upkeep.SweepRuns)
+		sweep(ctx, log, "deliveries to hooks", upkeep.SweepHookDeliveries)
+		sweep(ctx, log, "keys of deliveries to hooks", upkeep.SweepHookKeys)
 		sweep(ctx, log, "runs of deleted workflows", upkeep.CancelOrphans)
 		sweep(ctx, log, "processes that died", upkeep.SweepProcesses)
 		sweep(ctx, log, "jobs that have ended", upkeep.SweepJobs)

@@ -41,6 +41,8 @@ type config struct {
 	RedisURLFile    string        `env:"REDIS_URL_FILE,file" help:"file that holds the Redis URL, in place of SLUICE_REDIS_URL"`
 	Listen          string        `env:"LISTEN" envDefault:"127.0.0.1:8080" help:"address and port to serve on; port 0 takes a free one"`
 	BaseURL         string        `env:"BASE_URL" help:"address under which clients reach the gateway; shown at the start and in the requests to paste (default: http://<the address it listens on>)"`
+	PublicURL       string        `env:"PUBLIC_URL" help:"address under which the world outside reaches the gateway: senders to hooks, and people who give consent (default: SLUICE_BASE_URL)"`
+	HooksURL        string        `env:"HOOKS_URL" help:"origin of its own for the addresses of hooks, such as https://hooks.example.com; it leads to the same gateway (default: SLUICE_PUBLIC_URL)"`
 	LogLevel        zerolog.Level `env:"LOG_LEVEL" envDefault:"info" help:"trace, debug, info, warn, error or disabled"`
 	LogFormat       string        `env:"LOG_FORMAT" help:"json or console (default: console on a terminal, else json)"`
 	MetricsListen   string        `env:"METRICS_LISTEN" help:"address and port that only the operator reaches, to serve /metrics for Prometheus and /debug/pprof/ on; port 0 takes a free one (default: none)"`
@@ -232,6 +234,8 @@ func (c config) mistakes() []error {
 		check(id == telemetry.EveryTenant || strings.HasPrefix(id, tenant.IDPrefix+"_"), "METRICS_TENANTS", fmt.Sprintf("holds %q; a tenant reads %s_…, and * stands for the first %d", id, tenant.IDPrefix, telemetry.MaxTenants))
 	}
 	check(c.BaseURL == "" || isHTTP(c.BaseURL), "BASE_URL", "must be an http:// or https:// address")
+	check(c.PublicURL == "" || isHTTP(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address")
+	check(c.HooksURL == "" || isOrigin(strings.TrimSuffix(c.HooksURL, "/")), "HOOKS_URL", "must be an origin, such as https://hooks.example.com, without a path")
 	check(slices.Contains([]string{"", "json", "console"}, c.LogFormat), "LOG_FORMAT", "must be json or console")
 	check(c.OperatorToken == "" || operator.IsToken(c.OperatorToken), "OPERATOR_TOKEN", fmt.Sprintf("must be %d to %d printable ASCII characters without spaces, such as openssl rand -hex 32 gives",
 		operator.MinToken, operator.MaxToken))

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/sluicehq/sluice/domain/connection"
@@ -30,6 +31,15 @@ func (h *Hook) Config() Config { return h.state.clone().Config }
 
 // Scheme is how deliveries are verified.
 func (h *Hook) Scheme() Scheme { return h.state.Scheme }
+
+// Allows says whether a client of an address may send.
+func (h *Hook) Allows(client netip.Addr) bool { return h.state.AllowFrom.Allows(client) }
+
+// Ingests says whether deliveries are ingested as their events.
+func (h *Hook) Ingests() bool { return h.state.Ingest }
+
+// PayloadOptions say what runs get besides.
+func (h *Hook) PayloadOptions() PayloadOptions { return PayloadOptions{RawBody: h.state.RawBody} }
 
 // Secrets are the connections that hold what deliveries are verified with.
 func (h *Hook) Secrets() []connection.ID { return h.state.clone().Secrets }

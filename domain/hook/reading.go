@@ -69,16 +69,21 @@ const (
 )
 
 // Weigh is how many bytes of memory reading takes; 0 where nothing is looked at.
-func (rd *Reader) Weigh(payload json.RawMessage) int64 {
-	if rd.event.none() && rd.entity.none() && rd.dedupe.none() && rd.filter.none() && rd.split.none() {
+func (rd *Reader) Weigh(p Payload) int64 {
+	if rd.looksAtNothing() {
 		return 0
 	}
-	return domain.WeighJSON([]byte(payload)).Tree() + int64(len(payload))
+	text := p.JSON()
+	return domain.WeighJSON([]byte(text)).Tree() + int64(len(text))
+}
+
+func (rd *Reader) looksAtNothing() bool {
+	return rd.event.none() && rd.entity.none() && rd.dedupe.none() && rd.filter.none() && rd.split.none()
 }
 
 // Read looks into a delivery. What is wrong with it is Invalid, with one of the codes above.
 func (rd *Reader) Read(p Payload, now time.Time) (found Read, err error) {
-	if rd.Weigh(nil) == 0 {
+	if rd.looksAtNothing() {
 		return Read{Items: []Item{{Payload: p.JSON(), Key: rd.hashKey(p)}}}, nil
 	}
 	tree, err := run.ReadValue(p.JSON())

@@ -55,6 +55,7 @@ type Received struct {
 	Items    int        // how many runs it is split into; 0 where it is not split
 	ReplayOf DeliveryID // the delivery that this one repeats; empty for none
 	Size     int64      // as it is stored, in bytes; 0 until then
+	Once     string     // what a repetition is made once for; empty for every time it is asked for. It is not stored
 
 	// Request is empty in lists. Its Origin and Token are never kept, nor the token within its
 	// Address.

@@ -8,6 +8,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
 )
 
 // ID identifies a job.
@@ -35,6 +36,8 @@ const (
 	Retry  Action = "retry"
 	Rerun  Action = "rerun"
 	Cancel Action = "cancel"
+
+	Replay Action = "replay" // of deliveries to a hook, in place of runs; see [NewReplay]
 )
 
 // Actions lists every action.
@@ -94,6 +97,7 @@ type State struct {
 	Scope      tenant.Scope // of who asked for it: no other runs are within its reach
 	Action     Action
 	Filter     run.Filter // without what follows from the action
+	Verdict    string     // of the deliveries that are replayed; empty for any
 	Status     Status
 	Matched    int       // runs that it works on
 	Done       int       // runs that the action was carried out on
@@ -128,6 +132,33 @@ func New(id ID, scope tenant.Scope, d Draft, now time.Time) (*Job, error) {
 		return nil, err
 	}
 	return &Job{State{ID: id, Scope: scope, Action: d.Action, Filter: *d.Filter, Status: Running, CreatedAt: now, UpdatedAt: now, Revision: 1}}, nil
+}
+
+// ReplayDraft is what a client asks for who wants the deliveries to a hook to be replayed.
+type ReplayDraft struct {
+	Trigger   trigger.ID
+	From, To  *time.Time
+	Verdict   string // empty for any
+	Malformed []domain.Violation
+}
+
+// NewReplay returns a job that is to be given the deliveries of a time, whose identifiers stand in place of runs'. An error is
+// Invalid with the code job_invalid.
+func NewReplay(id ID, scope tenant.Scope, d ReplayDraft, now time.Time) (*Job, error) {
+	var r domain.Rules
+	r.Add(d.Malformed...)
+	if !r.Broken("from") {
+		r.Check(d.From != nil, "from", domain.Required, "must be given, so that nobody means all deliveries by accident")
+	}
+	if !r.Broken("to") {
+		r.Check(d.To != nil, "to", domain.Required, "must be given, so that nobody means all deliveries by accident")
+	}
+	r.Check(d.From == nil || d.To == nil || d.From.Before(*d.To), "to", domain.Conflicting, "must be after from")
+	if err := r.Err("job_invalid", "The job is not valid."); err != nil {
+		return nil, err
+	}
+	filter := run.Filter{Trigger: d.Trigger, From: d.From, To: d.To}
+	return &Job{State{ID: id, Scope: scope, Action: Replay, Filter: filter, Verdict: d.Verdict, Status: Running, CreatedAt: now, UpdatedAt: now, Revision: 1}}, nil
 }
 
 // Restore returns a job as it was stored.
@@ -221,6 +252,9 @@ func (j *Job) Statuses() []run.Status {
 
 // Status says how far it is.
 func (j *Job) Status() Status { return j.state.Status }
+
+// Verdict is that of the deliveries that are replayed; empty for any.
+func (j *Job) Verdict() string { return j.state.Verdict }
 
 // Matched is how many runs it works on.
 func (j *Job) Matched() int { return j.state.Matched }

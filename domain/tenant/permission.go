@@ -45,6 +45,13 @@ const (
 	ChangeTrigger    Operation = "changeTrigger"
 	DeleteTrigger    Operation = "deleteTrigger"
 	PreviewSchedule  Operation = "previewSchedule"
+	ReadHook         Operation = "readHook" // and the deliveries that it has received
+	CreateHook       Operation = "createHook"
+	ChangeHook       Operation = "changeHook"
+	DeleteHook       Operation = "deleteHook"
+	RotateHook       Operation = "rotateHook"
+	TestHook         Operation = "testHook"
+	ReplayDelivery   Operation = "replayHookDelivery"
 	ReadSubTenants   Operation = "readSubTenants"
 	CreateSubTenant  Operation = "createSubTenant"
 	ChangeSubTenant  Operation = "changeSubTenant"
@@ -112,6 +119,13 @@ var permissions = []Permission{
 	{ChangeTrigger, Denied, Allowed},
 	{DeleteTrigger, Denied, Allowed},
 	{PreviewSchedule, Denied, Allowed},
+	{ReadHook, Denied, Allowed},
+	{CreateHook, Denied, Allowed},
+	{ChangeHook, Denied, Allowed},
+	{DeleteHook, Denied, Allowed},
+	{RotateHook, Denied, Allowed},
+	{TestHook, Denied, Allowed},
+	{ReplayDelivery, Denied, Allowed},
 	{ReadSubTenants, Allowed, Allowed},
 	{CreateSubTenant, Denied, Allowed},
 	{ChangeSubTenant, Denied, Allowed},

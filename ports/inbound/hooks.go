@@ -2,6 +2,9 @@ package inbound
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 	"net/netip"
 
 	"github.com/sluicehq/sluice/domain"
@@ -14,8 +17,9 @@ import (
 
 // ShownHook is a hook as its tenant may see it.
 type ShownHook struct {
-	Hook  *hook.Hook
-	Token string // of the address; empty where it is not shown
+	Hook     *hook.Hook
+	URL      string // the address, shortened unless it was made a moment ago
+	Retiring bool   // the address before lives on
 }
 
 // Hooks is what can be done with the hooks of triggers. An unknown trigger is NotFound with the code
@@ -46,7 +50,8 @@ type HookDeliveries interface {
 	// List returns a page, without what was received.
 	List(ctx context.Context, who tenant.Caller, of trigger.ID, f hook.ReceivedFilter, q domain.Query) (domain.Page[*hook.Received], error)
 
-	Get(ctx context.Context, who tenant.Caller, of trigger.ID, id hook.DeliveryID) (*hook.Received, error)
+	// Delivery returns one whole.
+	Delivery(ctx context.Context, who tenant.Caller, of trigger.ID, id hook.DeliveryID) (*hook.Received, error)
 
 	// Replay verifies a delivery again, but for its age, and starts what it starts, whatever its key stands for. What came
 	// of it is a delivery of its own. A Conflict is delivery_not_replayable, or what keeps the trigger from firing.
@@ -88,10 +93,15 @@ type HookDelivery struct {
 
 // Key is that of an item, or of the whole delivery; empty where it is repeated.
 func (d HookDelivery) Key(i int) string {
-	if d.Received.ReplayOf != "" {
+	switch r := d.Received; {
+	case r.ReplayOf == "":
+		return d.Read.Items[i].Key
+	case r.Once == "":
 		return ""
+	default:
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", r.ReplayOf, r.Once, i))
+		return base64.RawURLEncoding.EncodeToString(sum[:])
 	}
-	return d.Read.Items[i].Key
 }
 
 // HookFiring starts what deliveries start. It is for the gateway's own use cases.
@@ -103,6 +113,12 @@ type HookFiring interface {
 
 	// Record keeps a delivery that starts nothing.
 	Record(ctx context.Context, r *hook.Received) error
+}
+
+// DeliveryReplayer replays deliveries for jobs.
+type DeliveryReplayer interface {
+	// ReplayOnce replays a delivery as [HookDeliveries.Replay] does, once for a job whoever asks again.
+	ReplayOnce(ctx context.Context, scope tenant.Scope, of trigger.ID, id hook.DeliveryID, by job.ID) error
 }
 
 // RunOutcomes waits for runs.

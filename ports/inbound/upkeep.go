@@ -34,6 +34,12 @@ type Upkeep interface {
 	// SweepJobs does the same with jobs that ended longer than job.Retention ago.
 	SweepJobs(ctx context.Context) (removed int, err error)
 
+	// SweepHookDeliveries removes deliveries to hooks that were kept as long as runs are.
+	SweepHookDeliveries(ctx context.Context) (removed int, err error)
+
+	// SweepHookKeys forgets what deliveries to hooks have started, after hook.KeyRetention.
+	SweepHookKeys(ctx context.Context) (removed int, err error)
+
 	// SweepProcesses removes processes that were last seen longer than process.Retention ago.
 	SweepProcesses(ctx context.Context) (removed int, err error)
 }

@@ -103,4 +103,10 @@ type HookDirectory interface {
 	// with the code hook_not_found. A hash that is asked for again and again costs no store anything, be it known or not.
 	// What it returns is shared between callers, who only read it.
 	Hook(ctx context.Context, hash hook.TokenHash) (OpenHook, error)
+
+	// Reader compiles the expressions of a hook.
+	Reader(of *hook.Hook) *hook.Reader
+
+	// Secrets returns what a hook verifies with as of now.
+	Secrets(ctx context.Context, of *hook.Hook) ([]hook.Secret, error)
 }

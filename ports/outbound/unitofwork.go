@@ -59,6 +59,7 @@ type Stores struct {
 	OperatorIdempotency OperatorIdempotencyRepository
 	Processes           ProcessRepository
 	Secrets             SecretRepository
+	Connections         ConnectionRepository
 	Hooks               HookStores
 	Webhooks            WebhookStores
 	Runs                RunStores

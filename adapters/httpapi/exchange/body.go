@@ -97,9 +97,9 @@ func readWeighed(c *gin.Context, weigh func(domain.JSONWeight) int64) (jsonread.
 		// Nothing of it is read, so that a client that waits for 100 Continue does not send it.
 		return jsonread.Object{}, errBodyTooLarge(x.MaxBody)
 	}
-	text, err := x.receive(c)
+	text, err := x.receive(c, x.MaxBody)
 	if err != nil {
-		return jsonread.Object{}, x.unreadable(err)
+		return jsonread.Object{}, x.unreadable(err, x.MaxBody)
 	}
 	if len(text) > smallBody {
 		size := weigh(domain.WeighJSON(text))
@@ -113,15 +113,29 @@ func readWeighed(c *gin.Context, weigh func(domain.JSONWeight) int64) (jsonread.
 	return jsonread.Parse(text)
 }
 
+// ReadRaw reads the bytes of a body of any type, of which there may be so many. The memory for them, and what becomes of them,
+// is held until the request is answered.
+func ReadRaw(c *gin.Context, most int64) ([]byte, error) {
+	x := StateOf(c).exchange
+	if c.Request.ContentLength > most {
+		return nil, errBodyTooLarge(most)
+	}
+	text, err := x.receive(c, most)
+	if err != nil {
+		return nil, x.unreadable(err, most)
+	}
+	return text, nil
+}
+
 // unreadable says why a body could not be read.
-func (x *Exchange) unreadable(err error) error {
+func (x *Exchange) unreadable(err error, most int64) error {
 	var tooLarge *http.MaxBytesError
 	var known *domain.Error
 	switch {
 	case errors.As(err, &known), errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &tooLarge):
-		return errBodyTooLarge(x.MaxBody)
+		return errBodyTooLarge(most)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &TransportError{http.StatusRequestTimeout, "body_too_slow",
 			"The request body took too long to arrive. Send the request again."}
@@ -131,11 +145,11 @@ func (x *Exchange) unreadable(err error) error {
 }
 
 // receive reads the bytes of a body.
-func (x *Exchange) receive(c *gin.Context) ([]byte, error) {
+func (x *Exchange) receive(c *gin.Context, most int64) ([]byte, error) {
 	if c.Request.Body == http.NoBody {
 		return nil, nil
 	}
-	reader := http.MaxBytesReader(c.Writer, c.Request.Body, x.MaxBody)
+	reader := http.MaxBytesReader(c.Writer, c.Request.Body, most)
 	length, known := c.Request.ContentLength, c.Request.ContentLength > 0
 	if !known {
 		length = smallBody
@@ -161,7 +175,7 @@ func (x *Exchange) receive(c *gin.Context) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		}
-		length = min(4*length, x.MaxBody+1)
+		length = min(4*length, most+1)
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// secretShape fits API keys and the secrets of webhook endpoints, cut off ones too.
-var secretShape = regexp.MustCompile(`([ps]k_|whsec_)[0-9A-Za-z+/=]{8,}`)
+// secretShape fits API keys, the tokens of hooks' addresses and the secrets of webhook endpoints, cut off ones too.
+var secretShape = regexp.MustCompile(`([ps]k_|htk_|whsec_)[0-9A-Za-z+/=]{8,}`)
 
-// Redact hides whatever has the shape of an API key, or of the secret of a webhook
+// Redact hides whatever has the shape of an API key, of the token of a hook's address, or of the secret of a webhook
 // endpoint, in text that came from outside, before it is shown or logged. Text
 // without one is returned as it is, which costs a search for two short words.
 func Redact(text string) string {

@@ -43,6 +43,12 @@ type jobFilter struct {
 	To        *time.Time          `json:"to,omitempty"`
 }
 
+// keptFilter is that of a job.
+type keptFilter struct {
+	jobFilter
+	Verdict string `json:"verdict,omitempty"`
+}
+
 // jobFailure is how a failure is kept.
 type jobFailure struct {
 	Run     run.ID `json:"runId"`
@@ -54,7 +60,7 @@ type jobFailure struct {
 // insert.
 func (s jobs) Insert(ctx context.Context, j *job.Job) error {
 	st := j.State()
-	filter, err := json.Marshal(jobFilter(st.Filter))
+	filter, err := json.Marshal(keptFilter{jobFilter(st.Filter), st.Verdict})
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode the filter of job %s: %w", st.ID, err))
 	}
@@ -93,10 +99,21 @@ func (s jobs) Collect(ctx context.Context, j *job.Job, limit int) (int, error) {
 	if to := j.CreatedAt(); f.To == nil || f.To.After(to) {
 		f.To = &to
 	}
+	if j.Action() == job.Replay {
+		return s.collectDeliveries(ctx, j, f, limit)
+	}
 	l := runList{core.NewList("runs", "", j.Scope(), core.ScopeCondition{}, nil)}
 	id := l.Arg(string(j.ID()))
 	n, err := s.Exec(ctx, "collect the runs of a job", `INSERT INTO job_runs (tenant_id, job_id, run_id) SELECT tenant_id, CAST(`+id+` AS text), id FROM runs WHERE `+
 		l.conditionsOfJob(j.Scope(), f, j.Statuses(), s.store.dialect)+` LIMIT `+l.Arg(limit), l.Args...)
+	return int(n), err
+}
+
+// collectDeliveries collects deliveries to a hook. None that was refused is ever run.
+func (s jobs) collectDeliveries(ctx context.Context, j *job.Job, f run.Filter, limit int) (int, error) {
+	n, err := s.Exec(ctx, "collect the deliveries of a job", `INSERT INTO job_runs (tenant_id, job_id, run_id) SELECT tenant_id, CAST($2 AS text), id FROM hook_deliveries
+		WHERE tenant_id = $1 AND trigger_id = $3 AND received_at >= $4 AND received_at < $5 AND NOT refused AND (CAST($6 AS text) = '' OR verdict = $6) LIMIT $7`,
+		string(j.Tenant()), string(j.ID()), string(f.Trigger), *f.From, *f.To, j.Verdict(), limit)
 	return int(n), err
 }
 
@@ -171,12 +188,12 @@ func (row jobRow) restore() (*job.Job, error) {
 	if row.SubTenant != nil {
 		st.Scope = tenant.Only(st.Scope.Tenant(), tenant.SubTenantID(*row.SubTenant))
 	}
-	var filter jobFilter
+	var filter keptFilter
 	var failures []jobFailure
 	if err := errors.Join(json.Unmarshal([]byte(row.Filter), &filter), json.Unmarshal([]byte(row.Failures), &failures)); err != nil {
 		return nil, fmt.Errorf("job %s: %w", row.ID, err)
 	}
-	st.Filter = run.Filter(filter)
+	st.Filter, st.Verdict = run.Filter(filter.jobFilter), filter.Verdict
 	for _, f := range failures {
 		st.Failures = append(st.Failures, job.Failure(f))
 	}
