@@ -36,6 +36,7 @@ import (
 	"github.com/sluicehq/sluice/application/changes"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
+	"github.com/sluicehq/sluice/application/hooks"
 	"github.com/sluicehq/sluice/application/jobs"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/processes"
@@ -91,6 +92,8 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	work := timed{store, g.clock}
 	versions := workflows.NewVersions(store, known, expression.Checker{}, g.clock, g.random).WithValues(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns())
 	moved := runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()).WithNodes(testedNodes, directory.NewEndpoints(known, g.clock))
+	fired := firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0)
+	hooked := hooks.New(work, directory.NewHooks(known, expression.Compiler{}), fired, moved, expression.Checker{}, limiter, g.clock, g.random, budget.Divide(1<<40, 2).OfRuns(), func() string { return "https://hooks.example.com" })
 	ports := httpapi.Ports{
 		Admission: admission.New(known, limiter, g.clock),
 		APIKeys:   tenants.NewKeys(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
@@ -102,8 +105,8 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerInserter(store), expression.Checker{}, limiter, g.clock, g.random), Workflows: workflows.New(store, g.signals, g.clock, g.random),
 		Versions:   versions,
 		Publishing: versions, Completions: versions,
-		Firing: firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
-		Jobs:   jobs.New(store, g.clock, g.random),
+		Firing: fired, Hooks: hooked, HookIntake: hooked, HookDeliveries: hooked,
+		Jobs: jobs.New(store, g.clock, g.random),
 
 		ListChanges: firstChanges{changes.New(store, budget.New(1<<20), g.random)},
 		Runs:        moved,

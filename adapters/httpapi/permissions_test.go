@@ -51,7 +51,7 @@ func (g *gateway) fixture(name string) fixture {
 	e.ids["sub-tenants"] = text(made("/sub-tenants", fmt.Sprintf(`{"subTenantId":%q,"name":%q}`, e.ids["subTenantId"], e.marker())), "id")
 	e.ids["custom-nodes"] = text(made("/custom-nodes", fmt.Sprintf(`{"type":"acme.enrich","name":%q,"version":"1.0.0","inputSchema":{},"outputSchema":{}}`, e.marker())), "id")
 	e.ids["api-keys"] = text(made("/api-keys", fmt.Sprintf(`{"type":"public","name":%q}`, e.marker())), "id")
-	e.ids["versionId"] = e.ids["workflow-versions"]
+	e.ids["versionId"], e.ids["unhooked"], e.ids["deliveryId"] = e.ids["workflow-versions"], e.ids["triggers"], "hdl_00000000000000000000000000"
 	g.record(e)
 	g.webhook(e)
 	return e

@@ -147,6 +147,7 @@ func (g *gateway) activate(e fixture, of workflow.Graph, config string) (*workfl
 		return st.Triggers.Insert(ctx, trg)
 	})
 	e.ids["activeVersion"], e.ids["listening"] = string(ver.ID()), string(trg.ID())
+	g.hook(e, trg)
 	return ver, trg
 }
 

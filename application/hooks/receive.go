@@ -97,7 +97,7 @@ func (s *Service) Receive(ctx context.Context, in inbound.EnteredHook, r hook.Re
 	case !result.Verified:
 		received.Verdict, received.Code = hook.RefusedSender, string(result.Reason)
 		s.figures.refused(string(result.Reason))
-		return hook.Answer{}, cmp.Or(s.firing.Record(ctx, received), domain.Fail(domain.Unauthenticated, "hook_delivery_refused", "The delivery could not be verified."))
+		return hook.Answer{}, cmp.Or[error](s.firing.Record(ctx, received), domain.Fail(domain.Unauthenticated, "hook_delivery_refused", "The delivery could not be verified."))
 	case result.Challenge != nil:
 		received.Verdict = hook.Challenged
 		s.figures.became(hook.Challenged)

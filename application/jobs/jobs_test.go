@@ -45,7 +45,7 @@ func onEachStore(t *testing.T, test func(d *env)) {
 func (d *env) worker(work outbound.UnitOfWork, storage tenant.StorageQuota) *jobs.Worker {
 	known := directory.New(d.Raw)
 	known.SetReliable(true)
-	return jobs.NewWorker(work, known, expression.Compiler{}, d.RecordedSignals, d.Clock, system.Random{}, d.Key, fixture.UnlimitedBudgets(), storage)
+	return jobs.NewWorker(work, known, expression.Compiler{}, d.RecordedSignals, d.Clock, system.Random{}, d.Key, fixture.UnlimitedBudgets(), storage, nil)
 }
 
 // runs stores runs that ask a person, and have a status.

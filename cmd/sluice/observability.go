@@ -17,6 +17,8 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
+	"github.com/sluicehq/sluice/application/hooks"
+	"github.com/sluicehq/sluice/domain/hook"
 	domainrun "github.com/sluicehq/sluice/domain/run"
 )
 
@@ -75,6 +77,15 @@ func (o *observability) connect(g gateway, m budget.Memory) {
 		o.metrics.TriggersSkipped(reason, func() int64 { return g.Selections.Counted(reason) })
 	}
 	o.metrics.UnreadableDeliveries(g.Dispatcher.Unreadable)
+	for _, verdict := range hook.Verdicts() {
+		if verdict != hook.RefusedSender {
+			o.metrics.HookDeliveries(string(verdict), func() int64 { return g.Hooks.Became(verdict) })
+		}
+	}
+	for _, reason := range hooks.Reasons() {
+		o.metrics.HookRefusals(reason, func() int64 { return g.Hooks.Refused(reason) })
+	}
+	o.metrics.OldestHookDelivery(g.Hooks.Oldest)
 	for part, b := range m.Parts() {
 		o.metrics.Memory(part, func() telemetry.MemoryPart {
 			return telemetry.MemoryPart{Reserved: b.Used(), Most: b.Whole(), Waiting: b.Waiting()}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -20,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/execution"
+	"github.com/sluicehq/sluice/application/hooks"
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/domain/event"
 	domainprocess "github.com/sluicehq/sluice/domain/process"
@@ -107,7 +109,8 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err != nil {
 		return err
 	}
-	g, err := cfg.assemble(ctx, opts.role, assembly{log, store, watch, out, server.Draining, streams, self})
+	addresses := new(hooksURL)
+	g, err := cfg.assemble(ctx, opts.role, assembly{log, store, watch, out, server.Draining, streams, self, addresses})
 	if err != nil {
 		return err
 	}
@@ -123,6 +126,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err != nil {
 		return err
 	}
+	addresses.set(cfg, baseURL)
 	if err := begin.at(ctx, store, baseURL); err != nil {
 		_ = listener.Close() // the first error says more
 		return err
@@ -153,6 +157,17 @@ type assembly struct {
 	draining *httpserver.Draining
 	streams  context.Context //nolint:containedctx // see httpapi.Options
 	self     domainprocess.Process
+	hooksURL *hooksURL
+}
+
+// hooksURL is where the addresses of hooks are. It is known once the gateway listens, before it serves.
+type hooksURL struct{ origin string }
+
+func (u *hooksURL) get() string { return u.origin }
+
+// set takes what the configuration says, else where clients reach the gateway.
+func (u *hooksURL) set(c config, baseURL string) {
+	u.origin = strings.TrimSuffix(cmp.Or(c.HooksURL, c.PublicURL, baseURL), "/")
 }
 
 // assemble makes the gateway and connects what measures it.
@@ -164,7 +179,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	memory := a.out.memory
 	work := a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store))
 	inserter := a.watch.tracing.TriggerInserter(sqlstore.NewTriggerInserter(a.store))
-	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), httpapi.Options{
+	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), a.hooksURL.get, httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
 		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
 		Streams: a.streams, HealthOnly: !does.serves(), OperatorToken: operator.NewToken(c.OperatorToken),
@@ -248,6 +263,7 @@ type gateway struct {
 	Processes  inbound.Processes
 	Scheduler  inbound.Scheduler
 	JobWorker  inbound.JobWorker
+	Hooks      *hooks.Figures
 	Selections *execution.Selections
 	Worker     inbound.Worker
 	Signals    *sqlstore.RunSignals

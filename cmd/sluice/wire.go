@@ -15,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/application/changes"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
+	"github.com/sluicehq/sluice/application/hooks"
 	"github.com/sluicehq/sluice/application/jobs"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/processes"
@@ -40,6 +41,7 @@ var driven = wire.NewSet(
 	wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)),
 	wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)),
 	sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)),
+	directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)),
 	directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)),
 )
 
@@ -51,7 +53,9 @@ var core = wire.NewSet(
 	nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)),
 	nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)),
 	checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)),
-	execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)),
+	execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)),
+	hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)),
+	wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures,
 	jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)),
 	jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)),
 	processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)),
@@ -69,6 +73,9 @@ var core = wire.NewSet(
 	worker.New, wire.Bind(new(inbound.Worker), new(*worker.Worker)),
 	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
 )
+
+// hookFigures count deliveries.
+func hookFigures(s *hooks.Service) *hooks.Figures { return s.Figures() }
 
 // checkedSettings has the endpoint that custom nodes fall back on checked when it
 // changes.
@@ -99,11 +106,11 @@ func computingRuns(work outbound.UnitOfWork, directory outbound.Directory, compi
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, and sender makes the calls of webhooks; key is that of the
-// runs' secrets, lists the memory for what changes in lists and storage what is kept for a tenant.
+// runs' secrets, origin where the addresses of hooks are, lists the memory for what changes in lists and storage what is kept for a tenant.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender,
-	key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
+	key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
-		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
+		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.RunOutcomes), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
 		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)), wire.Bind(new(inbound.Completions), new(*workflows.Versions)),
 		wire.Bind(new(outbound.ListChanges), new(*sqlstore.Store)), changes.New, wire.Bind(new(inbound.ListChanges), new(*changes.Service)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))

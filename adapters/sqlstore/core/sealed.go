@@ -10,4 +10,6 @@ type SealedColumn struct {
 }
 
 // SealedColumns are all of them.
-var SealedColumns = []SealedColumn{}
+var SealedColumns = []SealedColumn{
+	{Table: "hook_deliveries", Keys: []string{"tenant_id", "trigger_id", "id"}, Column: "sealed", Record: "id"},
+}
