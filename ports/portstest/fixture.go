@@ -34,6 +34,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("Firing", func(t *testing.T) { FiringRepository(t, open) })
 	t.Run("Schedules", func(t *testing.T) { ScheduleRepository(t, open) })
 	t.Run("Fires", func(t *testing.T) { FireRepository(t, open) })
+	t.Run("Hooks", func(t *testing.T) { HookStores(t, open) })
 	t.Run("CustomNodes", func(t *testing.T) { CustomNodeRepository(t, open) })
 	t.Run("NodeSecrets", func(t *testing.T) { NodeSecretRepository(t, open) })
 	t.Run("NodeHealth", func(t *testing.T) { NodeHealthRepository(t, open) })

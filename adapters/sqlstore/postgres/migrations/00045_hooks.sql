@@ -64,10 +64,11 @@ CREATE TABLE IF NOT EXISTS hook_deliveries (
     items       integer NOT NULL,
     replay_of   text NOT NULL,
     size        bigint NOT NULL,
-    sealed      text STORAGE EXTERNAL NOT NULL,
+    sealed      text NOT NULL,
     PRIMARY KEY (tenant_id, trigger_id, id),
     CONSTRAINT hook_deliveries_hook FOREIGN KEY (tenant_id, trigger_id) REFERENCES hooks ON DELETE CASCADE
 );
+ALTER TABLE hook_deliveries ALTER COLUMN sealed SET STORAGE EXTERNAL; -- what is encrypted cannot be compressed
 CREATE INDEX IF NOT EXISTS hook_deliveries_received ON hook_deliveries (tenant_id, received_at);
 
 CREATE TABLE IF NOT EXISTS hook_keys (
