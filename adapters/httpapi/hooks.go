@@ -171,6 +171,9 @@ func readExpression(body jsonread.Object, name string, r *domain.Rules) (c hook.
 
 // getHook answers GET /triggers/{id}/hook.
 func (a *API) getHook(c *gin.Context, who tenant.Caller) error {
+	if err := exchange.ReportIgnored(c); err != nil {
+		return err
+	}
 	shown, err := a.ports.Hooks.Get(c.Request.Context(), who, hookTrigger(c))
 	return answerHook(c, shown, err)
 }
@@ -347,6 +350,9 @@ func receivedID(c *gin.Context) hook.DeliveryID {
 
 // getReceived answers GET /triggers/{id}/hook/deliveries/{deliveryId}.
 func (a *API) getReceived(c *gin.Context, who tenant.Caller) error {
+	if err := exchange.ReportIgnored(c); err != nil {
+		return err
+	}
 	d, err := a.ports.HookDeliveries.Delivery(c.Request.Context(), who, hookTrigger(c), receivedID(c))
 	return exchange.Answer(c, d, err, renderWholeReceived)
 }

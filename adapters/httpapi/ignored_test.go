@@ -38,7 +38,7 @@ func TestNoOperationIgnoresAnythingInSilence(t *testing.T) {
 		}
 		lenient := g.send(r.Method, path+"?shade=dark", e.secret, body, "Prefer", "handling=lenient")
 		always := strings.HasPrefix(r.Path, "/v1/gateway/api-keys") || strings.HasPrefix(r.Path, "/v1/gateway/settings") || strings.HasSuffix(r.Path, "/rollback") ||
-			strings.HasSuffix(r.Path, "/rerun") || strings.HasSuffix(r.Path, "/complete") || strings.HasSuffix(r.Path, "/{nodeId}/test") || r.Path == "/v1/gateway/runs/bulk" || strings.HasPrefix(r.Path, "/v1/gateway/jobs") || r.Path == "/v1/gateway/workflow-versions/{id}/runs"
+			strings.HasSuffix(r.Path, "/rerun") || strings.HasSuffix(r.Path, "/complete") || strings.HasSuffix(r.Path, "/{nodeId}/test") || r.Path == "/v1/gateway/runs/bulk" || strings.HasPrefix(r.Path, "/v1/gateway/jobs") || r.Path == "/v1/gateway/workflow-versions/{id}/runs" || strings.Contains(r.Path, "/hook")
 		switch refused := lenient.status == http.StatusBadRequest && lenient.field(t, "code") == "unknown_member"; {
 		case refused != always:
 			t.Errorf("%s %s, leniently: %d %s", r.Method, r.Path, lenient.status, lenient.body)
@@ -69,7 +69,7 @@ func TestEveryListTakesTheCommonParameters(t *testing.T) {
 			t.Errorf("%s %s: %d %s", r.Method, r.Path, got.status, got.body)
 		}
 	}
-	if lists != 16 {
+	if lists != 17 {
 		t.Errorf("%d lists", lists)
 	}
 }
@@ -106,8 +106,8 @@ func TestAVerbTakesTheResourceAsItWasRead(t *testing.T) {
 	e := g.fixture("Acme")
 	g.addRuns(e)
 	g.publishAnother(e)
-	e.ids["workflow-versions"] = e.ids["activeVersion"]
-	others := []string{"/webhook", "/runs", "/rerun", "/simulate", "/complete", "/api-keys"} // which read a body of their own
+	e.ids["workflow-versions"], e.ids["triggers"] = e.ids["activeVersion"], e.ids["listening"]
+	others := []string{"/webhook", "/runs", "/rerun", "/simulate", "/complete", "/api-keys", "/hook"} // which read a body of their own
 	routes, verbs := append(routesBehindKeys(g), operatorRoutes(g)...), 0
 	for _, r := range routes {
 		verb := r.Path[strings.LastIndex(r.Path, "/"):]
@@ -132,7 +132,7 @@ func TestAVerbTakesTheResourceAsItWasRead(t *testing.T) {
 			t.Errorf("%s %s of %s got %d: %s", r.Method, r.Path, read.body, got.status, got.body)
 		}
 	}
-	if verbs != 15 {
+	if verbs != 16 {
 		t.Errorf("%d verbs", verbs)
 	}
 }

@@ -14,16 +14,17 @@ import (
 	"time"
 )
 
-// readmeScript is the walk through the README, for a port and a folder of the test.
-func readmeScript(t *testing.T) string {
+// readmeScript is a walk through the README, for a port and a folder of the test.
+func readmeScript(t *testing.T, heading, port string, pauses map[string]string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(text), "## From an empty database to a finished run\n\n```sh\nmake build\n")
+	_, rest, found := strings.Cut(string(text), "## "+heading+"\n")
+	_, rest, begun := strings.Cut(rest, "```sh\nmake build\n")
 	script, _, ended := strings.Cut(rest, "```\n")
-	if !found || !ended {
+	if !found || !begun || !ended {
 		t.Fatal("README.md has no such walk")
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -34,50 +35,24 @@ func readmeScript(t *testing.T) string {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for pause, until := range map[string]string{ // a loaded machine takes longer
-		"sleep 2\n": "until curl -sf http://" + address + "/readyz >/dev/null; do sleep 0.1; done\n",
-		"sleep 4\n": "until api GET '/runs?entityId=order-1042&status=completed' | grep -q '\"total\":1'; do sleep 0.1; done\n",
-	} {
+	pauses["sleep 2\n"] = "until curl -sf http://" + address + "/readyz >/dev/null; do sleep 0.1; done\n"
+	for pause, until := range pauses { // a loaded machine takes longer
 		if strings.Count(script, pause) != 1 {
 			t.Fatalf("the walk has another number of %q", pause)
 		}
 		script = strings.Replace(script, pause, until, 1)
 	}
-	return strings.ReplaceAll(script, "127.0.0.1:8090", address)
+	return strings.ReplaceAll(script, "127.0.0.1:"+port, address)
 }
 
 func TestTheWalkThroughTheREADMEHonoursTheAnswer(t *testing.T) {
-	for _, program := range []string{"bash", "curl", "sed"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("########## NOT TESTED: there is no %s", program)
-		}
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for answer, informed := range map[string]bool{"true": true, "false": false} {
 		t.Run(answer, func(t *testing.T) {
-			folder := t.TempDir()
-			if err := os.Mkdir(filepath.Join(folder, "bin"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(self, filepath.Join(folder, "bin", "sluice")); err != nil {
-				t.Fatal(err)
-			}
-			script := strings.Replace(readmeScript(t), `"input": true}`, fmt.Sprintf(`"input": %s}`, answer), 1)
-			ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, "bash", "-c", "trap 'kill $(jobs -p)' EXIT\n"+script)
-			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-			cmd.WaitDelay = 10 * time.Second
-			cmd.Dir = folder
-			cmd.Env = append(os.Environ(), asProgram+"=yes")
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			last := regexp.MustCompile(`(?m)^\{"id":"run_.*"nodes":.*$`).FindAllString(string(out), -1)
+			script := readmeScript(t, "From an empty database to a finished run", "8090", map[string]string{
+				"sleep 4\n": "until api GET '/runs?entityId=order-1042&status=completed' | grep -q '\"total\":1'; do sleep 0.1; done\n",
+			})
+			out := walk(t, strings.Replace(script, `"input": true}`, fmt.Sprintf(`"input": %s}`, answer), 1))
+			last := regexp.MustCompile(`(?m)^\{"id":"run_.*"nodes":.*$`).FindAllString(out, -1)
 			if len(last) == 0 || !strings.Contains(last[len(last)-1], `"status":"completed"`) {
 				t.Fatalf("the run did not complete: %s", out)
 			}
@@ -89,5 +64,53 @@ func TestTheWalkThroughTheREADMEHonoursTheAnswer(t *testing.T) {
 				t.Errorf("the shop was called: %v; the run is %s", got, run)
 			}
 		})
+	}
+}
+
+// walk runs a script with the gateway that the test is, and returns what it says.
+func walk(t *testing.T, script string, programs ...string) string {
+	t.Helper()
+	for _, program := range append(programs, "bash", "curl", "sed") {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("########## NOT TESTED: there is no %s", program)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(folder, "bin", "sluice")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", "trap 'kill $(jobs -p)' EXIT\n"+script)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), asProgram+"=yes")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+func TestTheWalkFromAStripeEventStartsOneRun(t *testing.T) {
+	out := walk(t, readmeScript(t, "From a Stripe event to your API in five minutes", "8091", map[string]string{
+		"sleep 3\n": "until api GET '/runs?entityId=in_1&status=completed' | grep -q '\"total\":1'; do sleep 0.1; done\n",
+	}), "openssl")
+	if !strings.Contains(out, "200\n200\n401\n") {
+		t.Errorf("the answers are others: %s", out)
+	}
+	if n := len(regexp.MustCompile(`"verdict":"(accepted|duplicate|refused)"`).FindAllString(out, -1)); n != 3 || !strings.Contains(out, `"total":1`) {
+		t.Errorf("%d deliveries are listed: %s", n, out)
+	}
+	if strings.Contains(out, "whsec_that") {
+		t.Errorf("the secret is shown: %s", out)
 	}
 }

@@ -51,6 +51,7 @@ func allRows() []row {
 		&listWorkflows{workflows: 100_000},
 		&listWorkflows{workflows: manyWorkflows},
 		&finishRuns{connections: 16},
+		&deliverHooks{connections: 64},
 		&callRuns{connections: 16},
 		&loopRuns{connections: 16},
 	}
