@@ -246,8 +246,8 @@ func (a *API) testHook(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[hook.Explanation]{
 		Status: http.StatusOK, Render: renderExplanation,
-		Run: func(domain.IdempotencyKey) (hook.Explanation, error) {
-			return a.ports.Hooks.Test(c.Request.Context(), who, hookTrigger(c), sample)
+		Run: func(once domain.IdempotencyKey) (hook.Explanation, error) {
+			return a.ports.Hooks.Test(c.Request.Context(), who, once, hookTrigger(c), sample)
 		},
 	})
 }

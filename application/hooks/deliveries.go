@@ -56,29 +56,15 @@ func (s *Service) kept(ctx context.Context, scope tenant.Scope, of trigger.ID, i
 	return h, d, err
 }
 
-// Replay starts again what a delivery starts.
+// Replay starts again what a delivery starts. A repeat that comes before the outcome is recorded finds the runs by the key, and
+// starts none.
 func (s *Service) Replay(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of trigger.ID, id hook.DeliveryID) (made *hook.Received, err error) {
 	if err = who.May(tenant.ReplayDelivery); err != nil {
 		return nil, err
 	}
-	now := s.clock.Now()
-	claim := func(ctx context.Context, st outbound.Stores) error {
-		return st.Idempotency.Claim(ctx, who.Tenant(), once, now)
-	}
-	if once.Wanted() {
-		if err := s.work.Read(ctx, claim); err != nil {
-			return nil, err
-		}
-	}
-	if made, err = s.replay(ctx, who.Scope, of, id, once.Key); err != nil || !once.Wanted() {
+	err = s.recorded(ctx, who, once, func() (any, error) {
+		made, err = s.replay(ctx, who.Scope, of, id, once.Key)
 		return made, err
-	}
-	// A repeat that comes before this is recorded finds the runs by the key, and starts none.
-	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := claim(ctx, st); err != nil {
-			return err
-		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, made, now)
 	})
 	return made, err
 }

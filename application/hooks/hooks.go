@@ -222,22 +222,48 @@ func (s *Service) Rotate(ctx context.Context, who tenant.Caller, once domain.Ide
 }
 
 // Test verifies a sample.
-func (s *Service) Test(ctx context.Context, who tenant.Caller, of trigger.ID, sample hook.Request) (hook.Explanation, error) {
+func (s *Service) Test(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of trigger.ID, sample hook.Request) (e hook.Explanation, err error) {
 	if err := who.May(tenant.TestHook); err != nil {
-		return hook.Explanation{}, err
+		return e, err
 	}
-	h, err := s.read(ctx, who.Scope, of)
-	if err != nil {
-		return hook.Explanation{}, err
-	}
-	secrets, err := s.directory.Secrets(ctx, h)
-	if err != nil {
-		return hook.Explanation{}, err
-	}
+	err = s.recorded(ctx, who, once, func() (any, error) {
+		h, err := s.read(ctx, who.Scope, of)
+		if err != nil {
+			return nil, err
+		}
+		secrets, err := s.directory.Secrets(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		now := s.clock.Now()
+		if sample.At = now; sample.Origin == "" {
+			sample.Origin, sample.Address = s.origin(), Prefix+h.Hint()
+		}
+		e = h.Scheme().Explain(secrets, sample, now)
+		return e, nil
+	})
+	return e, err
+}
+
+// recorded does something that has units of its own, or no effect, and records its outcome for repeats.
+func (s *Service) recorded(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, do func() (outcome any, err error)) error {
 	now := s.clock.Now()
-	sample.At = now
-	if sample.Origin == "" {
-		sample.Origin, sample.Address = s.origin(), Prefix+h.Hint()
+	claim := func(ctx context.Context, st outbound.Stores) error {
+		return st.Idempotency.Claim(ctx, who.Tenant(), once, now)
 	}
-	return h.Scheme().Explain(secrets, sample, now), nil
+	if once.Wanted() {
+		if err := s.work.Read(ctx, claim); err != nil {
+			return err
+		}
+	}
+	outcome, err := do()
+	if err != nil || !once.Wanted() {
+		return err
+	}
+	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := claim(ctx, st); err != nil {
+			return err
+		}
+		return st.Idempotency.Record(ctx, who.Tenant(), once, outcome, now)
+	})
 }

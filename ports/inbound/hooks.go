@@ -41,7 +41,7 @@ type Hooks interface {
 	Rotate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of trigger.ID, graceSeconds int) (ShownHook, error)
 
 	// Test says whether a sample would be verified, and why not.
-	Test(ctx context.Context, who tenant.Caller, of trigger.ID, sample hook.Request) (hook.Explanation, error)
+	Test(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of trigger.ID, sample hook.Request) (hook.Explanation, error)
 }
 
 // HookDeliveries is what can be done with the deliveries that a hook has received. An unknown one is NotFound with the
