@@ -99,6 +99,11 @@ const (
 	HistoryEntryTypeRunStarted    HistoryEntryType = "run.started"
 )
 
+// Defines values for HookDeliverySortField.
+const (
+	HookDeliverySortFieldReceivedAt HookDeliverySortField = "receivedAt"
+)
+
 // Defines values for HookVerdict.
 const (
 	HookVerdictAccepted   HookVerdict = "accepted"
@@ -330,16 +335,6 @@ const (
 const (
 	WebhookEndpointDisabledReasonFailing WebhookEndpointDisabledReason = "failing"
 	WebhookEndpointDisabledReasonGone    WebhookEndpointDisabledReason = "gone"
-)
-
-// Defines values for HookDeliverySortBy.
-const (
-	HookDeliverySortByReceivedAt HookDeliverySortBy = "receivedAt"
-)
-
-// Defines values for ListHookDeliveriesParamsSortBy.
-const (
-	ListHookDeliveriesParamsSortByReceivedAt ListHookDeliveriesParamsSortBy = "receivedAt"
 )
 
 // APIKey defines model for ApiKey.
@@ -1354,6 +1349,9 @@ type HookDelivery struct {
 
 // HookDeliveryPage A page of deliveries to a hook.
 type HookDeliveryPage = Page[HookDelivery]
+
+// HookDeliverySortField A member that deliveries to a hook can be sorted by.
+type HookDeliverySortField string
 
 // HookExplanation Why a sample is verified or not.
 type HookExplanation struct {
@@ -3533,8 +3531,8 @@ type HookDeliveryFromFilter = time.Time
 // HookDeliveryID defines model for HookDeliveryId.
 type HookDeliveryID = string
 
-// HookDeliverySortBy defines model for HookDeliverySortBy.
-type HookDeliverySortBy string
+// HookDeliverySortBy A member that deliveries to a hook can be sorted by.
+type HookDeliverySortBy = HookDeliverySortField
 
 // HookDeliveryToFilter defines model for HookDeliveryToFilter.
 type HookDeliveryToFilter = time.Time
@@ -3791,13 +3789,13 @@ type ListFiresParams struct {
 
 // ListHookDeliveriesParams is the query of [Client.ListHookDeliveries].
 type ListHookDeliveriesParams struct {
-	Limit     *Limit                          `query:"limit"`
-	Offset    *Offset                         `query:"offset"`
-	SortOrder *SortOrder                      `query:"sortOrder"`
-	SortBy    *ListHookDeliveriesParamsSortBy `query:"sortBy"`
-	Verdict   *HookVerdictFilter              `query:"verdict"`
-	From      *HookDeliveryFromFilter         `query:"from"`
-	To        *HookDeliveryToFilter           `query:"to"`
+	Limit     *Limit                  `query:"limit"`
+	Offset    *Offset                 `query:"offset"`
+	SortOrder *SortOrder              `query:"sortOrder"`
+	SortBy    *HookDeliverySortBy     `query:"sortBy"`
+	Verdict   *HookVerdictFilter      `query:"verdict"`
+	From      *HookDeliveryFromFilter `query:"from"`
+	To        *HookDeliveryToFilter   `query:"to"`
 }
 
 // PreviewTriggerParams is the query of [Client.PreviewTrigger].
