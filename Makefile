@@ -83,6 +83,14 @@ deploy/npm/node_modules: deploy/npm/package-lock.json
 	cd deploy/npm && npm ci --loglevel=error --no-audit --no-fund
 	@touch $@
 
+deploy/browser/node_modules: deploy/browser/package-lock.json
+	cd deploy/browser && npm ci --loglevel=error --no-audit --no-fund
+	@touch $@
+
+.PHONY: browser-test
+browser-test: deploy/browser/node_modules ## Try in a real browser what tenants answer hooks with (needs Node and Chromium)
+	go test -count=1 ./deploy/browser
+
 .PHONY: openapi-lint
 openapi-lint: deploy/npm/node_modules ## Check the description of the API (needs Node)
 	cd adapters/httpapi/openapi && ../../../deploy/npm/node_modules/.bin/redocly lint openapi.yaml

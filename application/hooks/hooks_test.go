@@ -1,0 +1,283 @@
+package hooks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/directory"
+	"github.com/sluicehq/sluice/adapters/expression"
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/fixture"
+	"github.com/sluicehq/sluice/application/hooks"
+	"github.com/sluicehq/sluice/application/jobs"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/hook"
+	"github.com/sluicehq/sluice/domain/job"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// env is a gateway with a trigger that has a hook.
+type env struct {
+	*fixture.Env
+	hooks   *hooks.Service
+	trigger *trigger.Trigger
+	token   string
+}
+
+func onEachStore(t *testing.T, config string, d hook.Draft, test func(e *env)) {
+	t.Helper()
+	fixture.OnEachStore(t, func(t *testing.T, store *sqlstore.Store) {
+		e := &env{Env: fixture.New(t, store)}
+		e.trigger = e.NewSimpleTrigger(config)
+		e.hooks = e.service(e.Raw)
+		var r domain.Rules
+		d.Scheme = hook.ParseScheme(&r, "", []byte(`{"kind":"none"}`))
+		d.Limits = hook.Limits{PerMinute: 100_000}
+		made, err := e.hooks.Create(e.Context(), e.Caller, domain.IdempotencyKey{}, e.trigger.ID(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, e.token, _ = strings.Cut(made.URL, hooks.Prefix)
+		test(e)
+	})
+}
+
+// service is that of a process of its own.
+func (e *env) service(work outbound.UnitOfWork) *hooks.Service {
+	known := directory.New(e.Raw)
+	known.SetReliable(true)
+	return hooks.New(work, directory.NewHooks(known, expression.Compiler{}), e.NewFiring(work, 0), e.Runs, expression.Checker{}, memory.New(e.Clock), e.Clock, system.Random{},
+		fixture.UnlimitedBudgets(), func() string { return "https://hooks.example.com" })
+}
+
+// deliver sends JSON to the address.
+func (e *env) deliver(to *hooks.Service, body string) (hook.Answer, error) {
+	client := netip.MustParseAddr("192.0.2.1")
+	in, err := to.Enter(e.Context(), e.token, client)
+	defer in.Leave()
+	if err != nil {
+		return hook.Answer{}, err
+	}
+	return to.Receive(e.Context(), in, hook.Request{Method: "POST", Token: e.token, Headers: hook.Headers{"content-type": {"application/json"}}, Body: []byte(body)}, client)
+}
+
+// received lists what the hook has received, the oldest first.
+func (e *env) received() []*hook.Received {
+	e.Helper()
+	page, err := domain.NewPageRequest(100, 0)
+	if err != nil {
+		e.Fatal(err)
+	}
+	found, err := e.hooks.List(e.Context(), e.Caller, e.trigger.ID(), hook.ReceivedFilter{}, domain.Query{PageRequest: page, Sorting: domain.Sorting{Field: "receivedAt", Ascending: true}})
+	if err != nil {
+		e.Fatal(err)
+	}
+	return found.Items
+}
+
+func text(s string) *string { return &s }
+
+// dying is a unit of work of a process that dies now and then, before a unit has committed or
+// afterwards.
+type dying struct {
+	outbound.UnitOfWork
+	units int
+}
+
+var errDied = errors.New("the process died")
+
+func (s *dying) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	s.units++
+	before, after := s.units%3 == 0, s.units%4 == 0
+	err := s.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := fn(ctx, st); err != nil || !before {
+			return err
+		}
+		return domain.Fail(domain.Unavailable, "died", "The process died.").Because(errDied)
+	})
+	if err == nil && after {
+		return domain.Fail(domain.Unavailable, "died", "The process died.").Because(errDied)
+	}
+	return err
+}
+
+func TestEachItemStartsOneRunWhateverProcessDiesInBetween(t *testing.T) {
+	const n = 90
+	onEachStore(t, `{}`, hook.Draft{Config: hook.Config{Split: text("payload.body"), Dedupe: text("payload.body.id"), Entity: text("payload.body.id")}}, func(e *env) {
+		var items []string
+		for i := range n {
+			items = append(items, fmt.Sprintf(`{"id":"i%d"}`, i))
+		}
+		body := "[" + strings.Join(items, ",") + "]"
+		work := &dying{UnitOfWork: e.Raw}
+		died := 0
+		for attempts := 0; ; attempts++ {
+			_, err := e.deliver(e.service(work), body) // the sender repeats it
+			if err == nil {
+				break
+			}
+			if died++; !errors.Is(err, errDied) || attempts > 300 {
+				e.Fatal(err)
+			}
+		}
+		started := make(map[string]int)
+		e.Do(func(ctx context.Context, st outbound.Stores) error {
+			for i := range n {
+				entity := fmt.Sprintf("i%d", i)
+				page, err := domain.NewPageRequest(10, 0)
+				if err != nil {
+					return err
+				}
+				found, err := st.Runs.Runs.List(ctx, tenant.All(e.Owner), run.Filter{Entity: &entity}, domain.Query{PageRequest: page})
+				if err != nil {
+					return err
+				}
+				started[entity] = found.Total
+			}
+			return nil
+		})
+		for entity, runs := range started {
+			if runs != 1 {
+				e.Errorf("%s has %d runs", entity, runs)
+			}
+		}
+		if died < 2 {
+			e.Errorf("the process died %d times only", died)
+		}
+	})
+}
+
+func TestADeliveryOfAnEventResumesWhoWaitsForIt(t *testing.T) {
+	onEachStore(t, `{}`, hook.Draft{Config: hook.Config{Event: text("payload.body.type"), Entity: text("payload.body.order"), Dedupe: text("payload.body.id"), Ingest: true}}, func(e *env) {
+		waits := e.NewVersion([]string{`a waitForEvent {"event": "paid"}`}, nil)
+		waiting := e.Waiting(waits, "o1", 1)[0]
+		for range 2 {
+			if _, err := e.deliver(e.hooks, `{"id":"e1","type":"paid","order":"o1"}`); err != nil {
+				e.Fatal(err)
+			}
+		}
+		if _, err := e.deliver(e.hooks, `{"id":"e2","type":"paid","order":"o2"}`); err != nil {
+			e.Fatal(err)
+		}
+		got := fixture.Lines(e.received(), func(d *hook.Received) string {
+			return fmt.Sprint(d.Verdict, " ", len(d.Runs), " ", len(d.Runs) > 0 && d.Runs[0] == waiting)
+		})
+		e.Same("accepted 1 true, duplicate 1 true, accepted 1 false", got)
+		if status := e.Get(waiting).Status(); status == run.StatusPaused {
+			e.Errorf("the run that waits is %s", status)
+		}
+	})
+}
+
+func TestAJobReplaysTheDeliveriesOfATime(t *testing.T) {
+	onEachStore(t, `{}`, hook.Draft{Config: hook.Config{Dedupe: text("payload.body.id"), Filter: text("payload.body.id > 0")}}, func(e *env) {
+		begin := e.Clock.Now()
+		for _, id := range []int{0, 1, 2, 2} {
+			if _, err := e.deliver(e.hooks, fmt.Sprintf(`{"id":%d}`, id)); err != nil {
+				e.Fatal(err)
+			}
+			e.Clock.Set(e.Clock.Now().Add(time.Second))
+		}
+		end := e.Clock.Now()
+		j, err := e.hooks.ReplayAll(e.Context(), e.Caller, domain.IdempotencyKey{}, e.trigger.ID(), hook.ReceivedFilter{From: &begin, To: &end}, nil)
+		if err != nil || j.Matched() != 4 {
+			e.Fatalf("%v: %+v", err, j)
+		}
+		known := directory.New(e.Raw)
+		known.SetReliable(true)
+		for range 20 {
+			w := jobs.NewWorker(e.Raw, known, expression.Compiler{}, e.RecordedSignals, e.Clock, system.Random{}, e.Key, fixture.UnlimitedBudgets(), 0, e.hooks)
+			if _, err := w.Step(e.Context(), func(err error) { e.Error(err) }); err != nil {
+				e.Fatal(err)
+			}
+		}
+		e.Do(func(ctx context.Context, st outbound.Stores) error {
+			j, err = st.Runs.Jobs.Get(ctx, tenant.All(e.Owner), j.ID())
+			return err
+		})
+		if j.Status() != job.Completed || j.Done() != 4 || j.Failed() != 0 {
+			e.Errorf("the job is %s: %d done, %v", j.Status(), j.Done(), j.Failures())
+		}
+		replays := make(map[hook.DeliveryID]string)
+		for _, d := range e.received() {
+			if d.ReplayOf != "" {
+				replays[d.ReplayOf] += string(d.Verdict)
+			}
+		}
+		if len(replays) != 4 {
+			e.Errorf("%v were replayed", replays)
+		}
+		runs := 0
+		for _, s := range e.RunsOf(e.Owner) {
+			if s.ReplayOf != "" {
+				runs++
+			}
+		}
+		if runs != 3 {
+			e.Errorf("%d runs repeat a delivery", runs)
+		}
+	})
+}
+
+func TestARunIsWaitedForAndGivesTheAnswer(t *testing.T) {
+	var r domain.Rules
+	respond := hook.ParseRespond(&r, "", []byte(`{"mode":"whenDone","timeoutMs":20000}`))
+	onEachStore(t, `{}`, hook.Draft{Config: hook.Config{Respond: respond}}, func(e *env) {
+		stop := e.Work(e.NewWorker(e.Store, e.Signals, fixture.WorkerOptions))
+		got, err := e.deliver(e.hooks, `{}`)
+		stop()
+		if err != nil || got.Status != 200 || string(got.Body) != "1" || got.ContentType != "application/json" {
+			e.Errorf("the answer is %d %q: %v", got.Status, got.Body, err)
+		}
+		short := hook.ParseRespond(&r, "", []byte(`{"mode":"whenDone","timeoutMs":100}`))
+		if _, err := e.hooks.Update(e.Context(), e.Caller, e.trigger.ID(), domain.Expected{}, hook.Patch{Respond: &short}); err != nil {
+			e.Fatal(err)
+		}
+		got, err = e.deliver(e.service(e.Raw), `{}`) // nobody works
+		if err != nil || got.Status != 202 || !strings.HasPrefix(string(got.Body), `{"runId":"run_`) {
+			e.Errorf("the answer is %d %s: %v", got.Status, got.Body, err)
+		}
+	})
+}
+
+func TestAHookHasLimitsOfItsOwn(t *testing.T) {
+	onEachStore(t, `{}`, hook.Draft{}, func(e *env) {
+		limits := hook.Limits{PerMinute: 3, Concurrent: 2}
+		if _, err := e.hooks.Update(e.Context(), e.Caller, e.trigger.ID(), domain.Expected{}, hook.Patch{Limits: &limits}); err != nil {
+			e.Fatal(err)
+		}
+		to := e.service(e.Raw)
+		client := netip.MustParseAddr("192.0.2.1")
+		var leave []func()
+		for i, want := range []string{"", "", "too_many_concurrent_requests", "rate_limit_exceeded"} {
+			in, err := to.Enter(e.Context(), e.token, client)
+			leave = append(leave, in.Leave)
+			if want == "" && err != nil || want != "" && fixture.Code(err) != want {
+				e.Errorf("delivery %d: %v", i+1, err)
+			}
+		}
+		if to.Figures().Oldest() <= 0 {
+			e.Error("no delivery waits")
+		}
+		for _, fn := range leave {
+			fn()
+			fn()
+		}
+		if waited := to.Figures().Oldest(); waited != 0 || to.Figures().Refused("limit") != 2 {
+			e.Errorf("one waits for %s, and %d were refused", waited, to.Figures().Refused("limit"))
+		}
+	})
+}
