@@ -114,6 +114,14 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err != nil {
 		return err
 	}
+	server.Handler = g.API
+	return p.serveGateway(ctx, cfg, opts.role, log, store, g, server, self, func(baseURL string) { addresses.set(cfg, baseURL) }, begin)
+}
+
+// serveGateway listens, and serves until ctx ends. Before it serves, listening learns where clients reach the gateway.
+func (p *program) serveGateway(ctx context.Context, cfg config, does role, log zerolog.Logger, store *sqlstore.Store, g gateway, server httpserver.Server, self domainprocess.Process,
+	listening func(baseURL string), begin started,
+) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	leave, err := keepHeartbeat(ctx, log, g.Processes, self, end)
@@ -121,17 +129,16 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		return err
 	}
 	defer leave()
-	server.Handler = g.API
 	listener, baseURL, err := cfg.listen(ctx, log)
 	if err != nil {
 		return err
 	}
-	addresses.set(cfg, baseURL)
+	listening(baseURL)
 	if err := begin.at(ctx, store, baseURL); err != nil {
 		_ = listener.Close() // the first error says more
 		return err
 	}
-	err = serveUntilDone(ctx, log, server, listener, cfg.WorkerDrain, g.startBackground(ctx, log, opts.role, store))
+	err = serveUntilDone(ctx, log, server, listener, cfg.WorkerDrain, g.startBackground(ctx, log, does, store))
 	if cause := context.Cause(ctx); isOutdated(cause) {
 		return cause
 	}
