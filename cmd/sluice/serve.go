@@ -115,11 +115,11 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		return err
 	}
 	server.Handler = g.API
-	return p.serveGateway(ctx, cfg, opts.role, log, store, g, server, self, func(baseURL string) { addresses.set(cfg, baseURL) }, begin)
+	return serveGateway(ctx, cfg, opts.role, log, store, g, server, self, func(baseURL string) { addresses.set(cfg, baseURL) }, begin)
 }
 
 // serveGateway listens, and serves until ctx ends. Before it serves, listening learns where clients reach the gateway.
-func (p *program) serveGateway(ctx context.Context, cfg config, does role, log zerolog.Logger, store *sqlstore.Store, g gateway, server httpserver.Server, self domainprocess.Process,
+func serveGateway(ctx context.Context, cfg config, does role, log zerolog.Logger, store *sqlstore.Store, g gateway, server httpserver.Server, self domainprocess.Process,
 	listening func(baseURL string), begin started,
 ) error {
 	ctx, end := context.WithCancelCause(ctx)
