@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,18 +91,20 @@ func (e *env) received() []*hook.Received {
 
 func text(s string) *string { return &s }
 
-// dying is a unit of work of a process that dies now and then, before a unit has committed or
-// afterwards.
+// dying is a unit of work of processes that die now and then, before a unit has committed or
+// afterwards, until they are not killed any more.
 type dying struct {
 	outbound.UnitOfWork
-	units int
+	units atomic.Int64
 }
+
+const deadly = 40 // units
 
 var errDied = errors.New("the process died")
 
 func (s *dying) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
-	s.units++
-	before, after := s.units%3 == 0, s.units%4 == 0
+	n := s.units.Add(1)
+	before, after := n < deadly && n%3 == 0, n < deadly && n%4 == 0
 	err := s.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := fn(ctx, st); err != nil || !before {
 			return err
