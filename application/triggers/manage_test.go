@@ -65,7 +65,7 @@ func (m managed) told() string {
 	m.Helper()
 	var list []string
 	err := m.store.Do(m.Context(), func(ctx context.Context, st outbound.Stores) error {
-		waiting, err := st.Webhooks.Events.PendingFanOut(ctx, 9)
+		waiting, err := st.Webhooks.Events.PendingFanOut(ctx, 9, "")
 		list = nil
 		for _, e := range waiting {
 			_, reason, _ := strings.Cut(e.Data().String(), `"reason":`)

@@ -78,9 +78,9 @@ type eventCalls struct {
 	calls calls
 }
 
-func (e eventCalls) PendingFanOut(ctx context.Context, limit int, except ...outbound.EventKey) ([]*event.Event, error) {
+func (e eventCalls) PendingFanOut(ctx context.Context, limit int, after tenant.ID, except ...outbound.EventKey) ([]*event.Event, error) {
 	e.calls.on("waiting")
-	return e.EventRepository.PendingFanOut(ctx, limit, except...)
+	return e.EventRepository.PendingFanOut(ctx, limit, after, except...)
 }
 
 func (e eventCalls) MarkFannedOut(ctx context.Context, events ...*event.Event) error {

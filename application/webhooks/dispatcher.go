@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -53,6 +54,8 @@ type Dispatcher struct {
 	poll       time.Duration
 	newEvents  chan struct{} // holds one signal when events may wait
 	deliveries chan struct{} // holds one signal when deliveries may be due
+
+	servedTenant tenant.ID // after which the next fan-out begins; one goroutine uses it
 
 	postponed  postponed
 	panics     atomic.Int64

@@ -127,7 +127,7 @@ func TestThoseWhoAreToldOfAFailureLearnTheEdge(t *testing.T) {
 	edge := string(ver.Graph().Edges()[0].ID)
 	var told []string
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
-		waiting, err := st.Webhooks.Events.PendingFanOut(ctx, 100)
+		waiting, err := st.Webhooks.Events.PendingFanOut(ctx, 100, "")
 		for _, e := range waiting {
 			if _, why, failed := strings.Cut(e.Data().String(), `"error":`); failed {
 				told = append(told, string(e.Type())+" "+why)

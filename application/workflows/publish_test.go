@@ -112,7 +112,7 @@ func (p *press) attached(id trigger.ID) (trg *trigger.Trigger) {
 func (p *press) events() (list []string) {
 	p.Helper()
 	p.do(func(ctx context.Context, st outbound.Stores) error {
-		waiting, err := st.Webhooks.Events.PendingFanOut(ctx, 99)
+		waiting, err := st.Webhooks.Events.PendingFanOut(ctx, 99, "")
 		list = nil
 		for _, e := range waiting {
 			data := e.Data().String()

@@ -57,13 +57,14 @@ type EventRepository interface {
 	// nothing, since events never change.
 	Get(ctx context.Context, scope tenant.Scope, id event.ID) (*event.Event, error)
 
-	// PendingFanOut returns at most limit events that wait, in rounds: the oldest of each tenant
-	// before the second of any, and so on; within a round the oldest first, ties by id. No
+	// PendingFanOut returns at most limit events that wait, tenant by tenant in the order of
+	// their ids: from the one that follows a tenant on, which need not exist, and after the last
+	// one from the first. Of each the oldest come first, ties by id. No
 	// other unit gets them until this one ends, and those that another unit has are left
 	// out without waiting, as are the exceptions. It is for the gateway itself, so not
 	// scoped to one tenant. An event whose time or data cannot be read comes without them:
 	// its fan-out does not need them.
-	PendingFanOut(ctx context.Context, limit int, except ...EventKey) ([]*event.Event, error)
+	PendingFanOut(ctx context.Context, limit int, after tenant.ID, except ...EventKey) ([]*event.Event, error)
 
 	// MarkFannedOut notes that events do not wait any more. Those that do not are left as they
 	// are.

@@ -50,7 +50,7 @@ func (f webhooks) getEvent(owner tenant.ID, id event.ID) (e *event.Event, err er
 func (f webhooks) waiting(step string, limit int, want ...*event.Event) {
 	f.Helper()
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-		found, err := st.Events.PendingFanOut(ctx, limit)
+		found, err := st.Events.PendingFanOut(ctx, limit, "")
 		f.sameState(idsOf(want), idsOf(found))
 		if f.Failed() {
 			f.Fatal(step)
@@ -74,7 +74,7 @@ func EventRepository(t *testing.T, open OpenStore) {
 			bare := event.Restore(event.State{ID: event.ID(newID("evt")), Tenant: want.Tenant(), Type: event.RunPaused, At: noon.Add(time.Minute)})
 			f.append(want, bare)
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				found, err := st.Events.PendingFanOut(ctx, 9)
+				found, err := st.Events.PendingFanOut(ctx, 9, "")
 				for i, e := range []*event.Event{want, bare} {
 					got, errGet := st.Events.Get(ctx, tenant.All(e.Tenant()), e.ID())
 					if err = errors.Join(err, errGet); err != nil {
@@ -185,7 +185,7 @@ func WaitingEvents(t *testing.T, open OpenStore) {
 			f.append(append(all, foreign)...)
 			except[11].Tenant = other // there is no such event
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				found, err := st.Events.PendingFanOut(ctx, 2, except...)
+				found, err := st.Events.PendingFanOut(ctx, 2, "", except...)
 				f.sameState(idsOf([]*event.Event{all[11], foreign}), idsOf(found))
 				return err
 			})
@@ -205,7 +205,7 @@ func WaitingEvents(t *testing.T, open OpenStore) {
 					for range all {
 						var took []*event.Event
 						f.put(func(ctx context.Context, st outbound.WebhookStores) (err error) {
-							if took, err = st.Events.PendingFanOut(ctx, 3); err != nil {
+							if took, err = st.Events.PendingFanOut(ctx, 3, ""); err != nil {
 								return err
 							}
 							return st.Events.MarkFannedOut(ctx, took...)

@@ -31,6 +31,8 @@ type Store struct {
 	beforeClose    func()
 	writing        chan struct{} // holds one while a unit writes, where units that write run one after another; else nil
 	writingMuch    chan struct{} // holds one while a large unit writes or waits for its turn
+	small          atomic.Int64  // units that are not large and had their turn
+	smallBefore    int64         // how many those were when the last large unit ended; who is in writingMuch has it
 	waiting        atomic.Int64  // units that wait for their turn
 	waits, waited  atomic.Int64  // how often units waited for that, and for how long in all, in nanoseconds
 
@@ -193,11 +195,11 @@ func (s *Store) probeOnError(ctx context.Context, err error) error {
 
 // awaitTurn waits until no other unit writes: first come, first served. Of those who wait for a
 // connection database/sql picks any, so that some wait for very long while there are always others.
-// Only one large unit is in the line at a time, and while others wait large ones take no more than
-// half of the time. The caller ends its turn with done.
+// Only one large unit is in the line at a time, and while others write, too, large ones take no
+// more than a quarter of the time. The caller ends its turn with done.
 func (s *Store) awaitTurn(ctx context.Context) (done func(), err error) {
 	if !outbound.IsLargeWrite(ctx) {
-		return func() { <-s.writing }, s.enter(ctx, s.writing)
+		return func() { s.small.Add(1); <-s.writing }, s.enter(ctx, s.writing)
 	}
 	if err := s.enter(ctx, s.writingMuch); err != nil {
 		return nil, err
@@ -208,18 +210,25 @@ func (s *Store) awaitTurn(ctx context.Context) (done func(), err error) {
 	}
 	began := time.Now()
 	return func() {
-		took, othersWait := time.Since(began), s.waiting.Load() > 0
+		took, small := time.Since(began), s.small.Load()
+		others := small != s.smallBefore || s.waiting.Load() > 0
+		s.smallBefore = small
 		<-s.writing
-		if !othersWait {
+		if !others {
 			<-s.writingMuch
 			return
 		}
-		time.AfterFunc(min(took, maxLargeRest), func() { <-s.writingMuch })
+		time.AfterFunc(min(largeRest*took, maxLargeRest), func() { <-s.writingMuch })
 	}, nil
 }
 
-// maxLargeRest is for how long no large unit writes after one for which others waited.
-const maxLargeRest = 100 * time.Millisecond
+// After a large unit no other one writes for largeRest times as long as it took, at most for
+// maxLargeRest, where others have written since the last one or wait. Whoever waited for one
+// then has done all that it has to do before the next.
+const (
+	largeRest    = 3
+	maxLargeRest = 100 * time.Millisecond
+)
 
 // enter waits until nobody else is in a place that holds one.
 func (s *Store) enter(ctx context.Context, place chan struct{}) error {

@@ -46,7 +46,7 @@ WITH RECURSIVE pending (tenant_id, endpoint_id) AS (
         LIMIT CAST($3 AS bigint)
     ) AS d
 ), first AS (
-    -- Of each endpoint as many as it may get.
+    -- Of each endpoint as many as it may get; where it gets none, none is looked at.
     SELECT c.tenant_id, c.endpoint_id, d.id, d.next_attempt_at, d.is_urgent, c.fails, c.busy, c.places
     FROM bounded c
     CROSS JOIN LATERAL (
@@ -56,6 +56,7 @@ WITH RECURSIVE pending (tenant_id, endpoint_id) AS (
         ORDER BY f.next_attempt_at, f.id
         LIMIT CAST($7 AS bigint)
     ) AS d
+    WHERE c.places > 0 AND c.busy < CAST($6 AS integer)
     UNION
     SELECT c.tenant_id, c.endpoint_id, u.id, u.next_attempt_at, true, c.fails, c.busy, c.places
     FROM urgent u

@@ -48,11 +48,11 @@ WITH RECURSIVE pending (tenant_id, endpoint_id) AS (
         LIMIT CAST($3 AS bigint)
     )
 ), first AS (
-    -- Of each endpoint as many as it may get.
+    -- Of each endpoint as many as it may get; where it gets none, none is looked at.
     SELECT c.tenant_id, c.endpoint_id, d.id, d.next_attempt_at, d.is_urgent, c.fails, c.busy, c.places
     FROM bounded c
     CROSS JOIN webhook_deliveries d
-    WHERE d.tenant_id = c.tenant_id AND d.id IN (
+    WHERE c.places > 0 AND c.busy < CAST($6 AS integer) AND d.tenant_id = c.tenant_id AND d.id IN (
         SELECT f.id
         FROM webhook_deliveries f
         WHERE f.tenant_id = c.tenant_id AND f.endpoint_id = c.endpoint_id AND f.status = 'pending' AND f.next_attempt_at <= $2 AND coalesce(f.leased_until, f.next_attempt_at) <= $2 AND f.needs_level <= $8

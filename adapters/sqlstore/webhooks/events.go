@@ -108,8 +108,9 @@ func (s eventRepository) Get(ctx context.Context, scope tenant.Scope, id event.I
 // some are left where other units have the first ones.
 const waitingReserve = 4
 
-// PendingFanOut claims events that wait.
-func (s eventRepository) PendingFanOut(ctx context.Context, limit int, except ...outbound.EventKey) ([]*event.Event, error) {
+// PendingFanOut claims events that wait: those of the tenants that follow, and of the first ones
+// as many as are missing.
+func (s eventRepository) PendingFanOut(ctx context.Context, limit int, after tenant.ID, except ...outbound.EventKey) ([]*event.Event, error) {
 	if err := s.planFreshly(ctx); err != nil {
 		return nil, err
 	}
@@ -121,7 +122,19 @@ func (s eventRepository) PendingFanOut(ctx context.Context, limit int, except ..
 	if err != nil {
 		return nil, s.Fail(err)
 	}
-	rows, err := listEach[eventRow](ctx, s.unit, "claim waiting events", s.store.dialect.Waiting, excepted, limit, waitingReserve*limit, int(s.Level()))
+	reserve := waitingReserve
+	if s.ForUpdate() == "" {
+		reserve = 1
+	}
+	waiting := func(limit int, after, until tenant.ID) ([]scannedRow[eventRow], error) {
+		return listEach[eventRow](ctx, s.unit, "claim waiting events", s.store.dialect.Waiting, excepted, limit, reserve*limit, int(s.Level()), string(after), string(until))
+	}
+	rows, err := waiting(limit, after, "")
+	if err == nil && after != "" && len(rows) < limit {
+		var first []scannedRow[eventRow]
+		first, err = waiting(limit-len(rows), "", after)
+		rows = append(rows, first...)
+	}
 	if err != nil {
 		return nil, err
 	}

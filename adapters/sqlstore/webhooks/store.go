@@ -12,7 +12,8 @@ import (
 type Statements struct {
 	// Waiting selects the columns of events that wait, as outbound.EventRepository has it.
 	// Parameters: the events to leave out as [core.Dialect.Rows], how many at most, how many to
-	// choose from, the level of this process.
+	// choose from, the level of this process, the tenant to begin after, and the last one, empty
+	// for all that follow.
 	Waiting string
 
 	// BeginClaim selects [core.Dialect.Clock] when no other unit that selects it is going on, and
