@@ -179,6 +179,16 @@ func (h *harness) happenTo(who tenant.Caller, t event.Type) *event.Event {
 	return e
 }
 
+// waiting are the events whose deliveries are not made yet.
+func (h *harness) waiting() (all []*event.Event) {
+	h.Helper()
+	h.do(func(ctx context.Context, st outbound.Stores) (err error) {
+		all, err = st.Webhooks.Events.PendingFanOut(ctx, 10000, "")
+		return err
+	})
+	return all
+}
+
 // settle fans out and sends until there is nothing more to do now.
 func (h *harness) settle() {
 	h.Helper()

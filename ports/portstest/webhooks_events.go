@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -162,16 +163,40 @@ func EventRepository(t *testing.T, open OpenStore) {
 // gets them.
 func WaitingEvents(t *testing.T, open OpenStore) {
 	webhookCases(t, open, map[string]func(f webhooks){
-		"the tenants take turns, the oldest event of each first": func(f webhooks) {
-			flood, modest := f.tenant().ID(), f.tenant().ID()
+		"the tenants take turns from the one that follows on, the oldest event of each first": func(f webhooks) {
+			owners := []tenant.ID{f.tenant().ID(), f.tenant().ID(), f.tenant().ID()}
+			slices.Sort(owners)
+			flood, modest, last := owners[0], owners[1], owners[2]
 			var all []*event.Event
 			for i := range 4 {
 				all = append(all, newEvent(flood, i))
 			}
-			first, second := newEvent(modest, 5), newEvent(modest, 7)
-			f.append(all[2], all[0], second, all[3], first, all[1])
-			f.waiting("three", 3, all[0], first, all[1])
-			f.waiting("all of them", 9, all[0], first, all[1], second, all[2], all[3])
+			first, second, lastOne := newEvent(modest, 5), newEvent(modest, 7), newEvent(last, 2)
+			f.append(all[2], all[0], lastOne, second, all[3], first, all[1])
+			for _, c := range []struct {
+				step  string
+				limit int
+				after tenant.ID
+				want  []*event.Event
+			}{
+				{"three", 3, "", all[:3]},
+				{"all of them", 9, "", append(all[:4:4], first, second, lastOne)},
+				{"after the one with many", 9, flood, append([]*event.Event{first, second, lastOne}, all...)},
+				{"three after it", 3, flood, []*event.Event{first, second, lastOne}},
+				{"two after it", 2, flood, []*event.Event{first, second}},
+				{"after another one, those with many get what is left", 3, modest, []*event.Event{lastOne, all[0], all[1]}},
+				{"after one that does not exist", 2, modest + "~", []*event.Event{lastOne, all[0]}},
+				{"after the last one", 2, last, all[:2]},
+			} {
+				f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+					found, err := st.Events.PendingFanOut(ctx, c.limit, c.after)
+					f.sameState(idsOf(c.want), idsOf(found))
+					if f.Failed() {
+						f.Fatal(c.step)
+					}
+					return err
+				})
+			}
 		},
 		"exceptions are left out, and keep no others of their tenant waiting": func(f webhooks) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
@@ -183,13 +208,19 @@ func WaitingEvents(t *testing.T, open OpenStore) {
 			}
 			foreign := newEvent(other, 20)
 			f.append(append(all, foreign)...)
-			except[11].Tenant = other // there is no such event
+			except[11].Tenant = other      // there is no such event
+			before := owner[:len(owner)-1] // so that the owner follows
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				found, err := st.Events.PendingFanOut(ctx, 2, "", except...)
+				found, err := st.Events.PendingFanOut(ctx, 2, before, except...)
+				slices.SortFunc(found, func(a, b *event.Event) int { return a.At().Compare(b.At()) })
 				f.sameState(idsOf([]*event.Event{all[11], foreign}), idsOf(found))
 				return err
 			})
-			f.waiting("they wait all the same", 1, all[0])
+			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+				found, err := st.Events.PendingFanOut(ctx, 1, before)
+				f.sameState(idsOf(all[:1]), idsOf(found))
+				return err
+			})
 		},
 		"of many units that fan out events at the same time each gets others": func(f webhooks) {
 			const all, units = 40, 8

@@ -253,7 +253,7 @@ func unreadableWaiting(f damaged) {
 	f.exec(`UPDATE webhook_events SET happened_at = %s WHERE id = '%s'`, f.store.BadTime, bad.ID())
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
 		found, err := st.Events.PendingFanOut(ctx, 9, "")
-		f.sameState(idsOf([]*event.Event{bad, foreign, good}), idsOf(found))
+		f.sameState(idsOf([]*event.Event{bad, good, foreign}), idsOf(found))
 		if f.Failed() {
 			return err
 		}

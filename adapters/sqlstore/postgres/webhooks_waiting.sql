@@ -16,7 +16,7 @@ WITH RECURSIVE excepted AS MATERIALIZED (
             SELECT 1 FROM webhook_events f
             WHERE f.waits AND f.needs_level <= $4 AND f.tenant_id = t.id
                 AND NOT EXISTS (SELECT 1 FROM excepted x WHERE x.tenant_id = f.tenant_id AND x.id = f.id)
-            LIMIT CAST($3 AS bigint)) AS some)
+            LIMIT CAST($3 AS bigint)) AS counted)
     FROM owners o
     JOIN tenants t ON t.id = (
         SELECT n.tenant_id FROM webhook_events n

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
@@ -57,4 +58,44 @@ func TestWhoWritesLittleWaitsForOneLargeUnitAtMost(t *testing.T) {
 	}
 	begin(large, "afterwards", func() {}) // nobody is left in the line
 	all.Wait()
+}
+
+// A large unit takes a second. In the time after it another one waits as long as the table says.
+func TestLargeUnitsRestWhereOthersWrite(t *testing.T) {
+	for claim, c := range map[string]struct {
+		small bool
+		rests time.Duration
+	}{
+		"nobody else writes, and they follow one another at once":    {false, 0},
+		"somebody wrote before, though nobody waits when it is over": {true, 100 * time.Millisecond},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := sqlitetest.Open(t)
+				do := func(ctx context.Context, takes time.Duration) (began time.Time) {
+					err := store.Do(ctx, func(context.Context, outbound.Stores) error {
+						began = time.Now()
+						time.Sleep(takes)
+						return nil
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return began
+				}
+				large := outbound.WithLargeWrite(t.Context(), outbound.LargeWriteBytes)
+				do(large, 0)
+				time.Sleep(time.Second)
+				if c.small {
+					do(t.Context(), 0)
+				}
+				do(large, time.Second)
+				ended := time.Now()
+				if rested := do(large, 0).Sub(ended); rested != c.rests {
+					t.Errorf("the next one began after %s, not %s", rested, c.rests)
+				}
+				time.Sleep(time.Second)
+			})
+		})
+	}
 }
