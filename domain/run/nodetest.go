@@ -225,11 +225,6 @@ func (t NodeTest) Size() int {
 	return size
 }
 
-// Node is what has become of the node.
-func (t NodeTest) Node() NodeState {
-	return t.Run.state.Nodes[t.at()]
-}
-
 func (t NodeTest) at() int {
 	return slices.IndexFunc(t.Run.state.Nodes, func(n NodeState) bool { return n.ID == t.node })
 }
