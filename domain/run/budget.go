@@ -123,9 +123,17 @@ func (v view) value(place int) *cached {
 }
 
 func (v view) weight(place int) int64 {
-	c := v.value(place)
-	if c.weight == 0 {
-		c.weight = weightOf(v.text(place)) + 1
+	return v.value(place).weigh(v.text(place))
+}
+
+// weigh is the weight of the value of a text, which is found once.
+func (c *cached) weigh(text json.RawMessage) int64 {
+	switch {
+	case c.weight != 0:
+	case c.shared != nil:
+		c.weight = c.shared.weigh() + 1
+	default:
+		c.weight = weightOf(text) + 1
 	}
 	return c.weight
 }
@@ -210,10 +218,10 @@ func (r *Run) Forget() {
 	}
 	c.read = 0
 	for i := range c.given {
-		c.given[i].value, c.given[i].known = nil, false
+		c.given[i].forget()
 	}
 	for i := range c.outputs {
-		c.outputs[i].value, c.outputs[i].known = nil, false
+		c.outputs[i].forget()
 	}
 }
 
@@ -231,17 +239,11 @@ func (r *Run) Demand(b Budget, f Fact) int64 {
 	}
 	values := b.OutputBytes + weightOfFact(f)
 	for i := range c.given {
-		if c.given[i].weight == 0 {
-			c.given[i].weight = weightOf(r.state.given(-1-i)) + 1
-		}
-		values += c.given[i].weight
+		values += c.given[i].weigh(r.state.given(-1 - i))
 	}
 	for i := range r.state.Nodes {
 		if text := r.state.Nodes[i].Output; len(text) > 0 {
-			if c.outputs[i].weight == 0 {
-				c.outputs[i].weight = weightOf(text) + 1
-			}
-			values += c.outputs[i].weight
+			values += c.outputs[i].weigh(text)
 		}
 	}
 	return min(values+MaxComputed, MaxDemand(b))

@@ -75,7 +75,12 @@ func (v view) read(place int) any {
 	c := v.value(place)
 	if !c.known {
 		v.run.cache.read += v.weight(place)
-		c.value, _ = parse(v.text(place)) // it was checked when it came, or written by appendValue
+		if c.shared != nil {
+			c.pinned = c.shared.read()
+			c.value = *c.pinned
+		} else {
+			c.value, _ = parse(v.text(place)) // it was checked when it came, or written by appendValue
+		}
 		c.known = true
 	}
 	return c.value

@@ -228,22 +228,25 @@ func (s loops) turn(ctx context.Context, row *loopRow, moves []outbound.LoopMove
 
 // itemKey names the run of an item; a row of [core.Dialect.Rows].
 type itemKey struct {
+	Tenant string `json:"tenant_id"`
 	Index  int    `json:"idx"`
 	Stored int    `json:"stored"` // the place of the row that has the item
 	Run    run.ID `json:"id"`
 }
 
-// items is the table expression over the items from one on, up to a number of them, and the parameter that holds them.
+// items is the table expression over the items from one on, up to a number of them, and the parameter
+// that holds them. Who looks up their runs takes the tenant from there, too: where it is given, and
+// has had few runs so far as statistics know, PostgreSQL would read all of them instead.
 func (s loops) items(of *loopRow, from, most int) (table, parameter string, err error) {
 	keys := make([]itemKey, 0, most)
 	for i := from; i < min(from+most, of.Count); i++ {
-		keys = append(keys, itemKey{Index: i, Stored: i / itemsPerRow * itemsPerRow, Run: run.ID(of.ItemRun).Item(i)})
+		keys = append(keys, itemKey{Tenant: of.Tenant, Index: i, Stored: i / itemsPerRow * itemsPerRow, Run: run.ID(of.ItemRun).Item(i)})
 	}
 	text, err := json.Marshal(keys)
 	if err != nil {
 		return "", "", s.Fail(fmt.Errorf("encode items: %w", err))
 	}
-	return s.store.dialect.Rows(1, core.Column{Name: "idx"}, core.Column{Name: "stored"}, core.Column{Name: "id"}), string(text), nil
+	return s.store.dialect.Rows(1, core.Column{Name: "tenant_id"}, core.Column{Name: "idx"}, core.Column{Name: "stored"}, core.Column{Name: "id"}), string(text), nil
 }
 
 // maxLook is how many items are looked at in one statement.
@@ -267,7 +270,7 @@ func (s loops) next(ctx context.Context, of *loopRow, most int) (items []outboun
 		err = s.ReadRows(ctx, "find the next items", &found, `SELECT CAST(r.idx AS integer) AS idx, r.id, octet_length(i.items ->> (CAST(r.idx AS integer) - i.idx)) + coalesce(
 				(SELECT octet_length(o.items ->> 0) FROM run_items o WHERE o.tenant_id = i.tenant_id AND o.run_id = i.run_id AND o.node_id = i.node_id AND o.idx = -1), 0) AS size, u.status
 			FROM `+table+` CROSS JOIN run_items i
-			LEFT JOIN runs u ON u.tenant_id = i.tenant_id AND u.id = r.id
+			LEFT JOIN runs u ON u.tenant_id = r.tenant_id AND u.id = r.id
 			WHERE i.tenant_id = $2 AND i.run_id = $3 AND i.node_id = $4 AND i.idx = CAST(r.stored AS integer) AND coalesce(u.status, 'failed') IN ('failed', 'cancelled') ORDER BY 1 LIMIT $5`, parameter, of.Tenant, of.Run, of.Node, most-len(items))
 		if err != nil {
 			return nil, err

@@ -61,7 +61,7 @@ func (s loops) ended(ctx context.Context, q outbound.EndedItems, statuses string
 			Size int64  `db:"size"`
 		}
 		err = s.ReadRows(ctx, "find items that have ended", &found, `SELECT r.id, octet_length(u.progress) + u.outputs + u.item_size AS size FROM `+table+` CROSS JOIN runs u
-			WHERE u.tenant_id = $2 AND u.id = r.id AND u.status IN (`+statuses+`) ORDER BY CAST(r.idx AS integer) LIMIT $3`, parameter, of[0].Tenant, q.Limit-len(keys))
+			WHERE u.tenant_id = r.tenant_id AND u.id = r.id AND (u.status IN (`+statuses+`)) IS TRUE ORDER BY CAST(r.idx AS integer) LIMIT $2`, parameter, q.Limit-len(keys))
 		if err != nil {
 			return nil, err
 		}

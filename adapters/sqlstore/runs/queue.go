@@ -98,6 +98,7 @@ func (s queue) lease(ctx context.Context, now time.Time, c outbound.RunClaim, ch
 		return nil, s.Fail(err)
 	}
 	var putOff []core.KeyRow
+	var whole []*run.Run
 	leased := make([]outbound.LeasedRun, 0, len(rows))
 	for _, row := range rows {
 		stored := found[core.KeyRow{Tenant: row.Tenant, ID: row.ID}]
@@ -111,34 +112,14 @@ func (s queue) lease(ctx context.Context, now time.Time, c outbound.RunClaim, ch
 				putOff = append(putOff, core.KeyRow{Tenant: row.Tenant, ID: row.ID})
 				lease.Number = 0
 				one = outbound.LeasedRun{Lease: lease, At: now, Unreadable: err}
+			} else {
+				whole = append(whole, one.Run)
 			}
 		}
 		leased = append(leased, one)
 	}
+	run.ReadOnce(whole...)
 	return leased, s.change(ctx, "put off runs", `lease_until = NULL, due_at = $2`, putOff, now.Add(outbound.UnreadableWait))
-}
-
-// readLeased reads what was leased, in a statement of its own: the one that leases sees of runs
-// only what was there when it began.
-func (s queue) readLeased(ctx context.Context, leased []leasedRow) (map[core.KeyRow]*runRow, error) {
-	if len(leased) == 0 {
-		return nil, nil
-	}
-	keys := make([]core.KeyRow, len(leased))
-	for i, row := range leased {
-		keys[i] = core.KeyRow{Tenant: row.Tenant, ID: row.ID}
-	}
-	table, parameter, err := s.store.dialect.Keys(keys)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.scan(ctx, "read leased runs", `SELECT `+leasedColumns+` FROM (SELECT r.tenant_id AS owner_id, r.id AS run_id FROM `+table+`) AS leased
-		CROSS JOIN runs WHERE runs.tenant_id = leased.owner_id AND runs.id = leased.run_id`, parameter)
-	found := make(map[core.KeyRow]*runRow, len(rows))
-	for i := range rows {
-		found[core.KeyRow{Tenant: rows[i].Tenant, ID: rows[i].ID}] = &rows[i]
-	}
-	return found, err
 }
 
 // change sets columns of live runs to what follows from the arguments, which are $2 and so on.

@@ -48,8 +48,8 @@ var (
 
 	wholeColumns = wholeRun(payloadColumn, "progress", itemColumn, outerColumn)
 
-	// leasedColumns are the same without what makes a run large.
-	leasedColumns = wholeRun(ifSmall(payloadColumn), ifSmall("progress"), ifSmall(itemColumn), ifSmall(outerColumn))
+	// leasedColumns are the same without what makes a run large, and without what it shares with others.
+	leasedColumns = wholeRun(ifSmall("payload"), ifSmall("progress"), ifSmall(itemColumn), "NULL") + `, payload_id`
 
 	// itemColumns are the same without what the runs of items share.
 	itemColumns = wholeRun(`'null'`, "progress", itemColumn, "NULL")
@@ -154,6 +154,8 @@ type runRow struct {
 	Snapshot    *string
 	Item        []byte
 	Outer       []byte
+
+	SharedPayload *string // its id, where the payload itself was left out
 
 	Outputs map[workflow.NodeID]json.RawMessage // from rows of their own
 }
