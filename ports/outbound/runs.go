@@ -150,7 +150,8 @@ type RunQueue interface {
 	// Two units never claim the same run; one that another unit is changing is left
 	// out without waiting. Units that claim may wait for one another, so they should do
 	// nothing else. A run that cannot be read keeps none of the others from being leased: it
-	// is postponed by [UnreadableWait] and returned with the reason, and nobody has it.
+	// is postponed by [UnreadableWait] and returned with the reason, and nobody has it. What several
+	// of the runs share is read once for all of them: see [run.ReadOnce].
 	Claim(ctx context.Context, c RunClaim) ([]LeasedRun, error)
 
 	// Renew lets leases end after a time from now, and returns those that are still good

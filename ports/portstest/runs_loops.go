@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -211,6 +213,23 @@ func RunLoops(t *testing.T, open OpenStore) {
 				}
 				return err
 			})
+		},
+		"what items share is read once for those that are claimed together": func(f fixture) {
+			owner := f.tenant().ID()
+			having := func(text string) *loopFixture {
+				return f.loop(f.idle(owner, func(st *run.State) { st.Payload = json.RawMessage(text) }), 3, 3, false)
+			}
+			for _, l := range []*loopFixture{having(`{"a": 1}`), having(`{"a": 2}`)} {
+				l.moves(none)
+			}
+			payloads, outer := map[*byte]string{}, map[*byte]string{}
+			for _, one := range f.claims(outbound.RunClaim{Worker: "worker", Period: time.Minute, Limit: 9, PerTenant: 9}) {
+				st := one.Run.State()
+				payloads[&st.Payload[0]] += string(st.Payload[len(st.Payload)-2])
+				outer[&st.Outer[0]] += string(st.Outer)
+			}
+			f.same([]string{"111", "222"}, slices.Sorted(maps.Values(payloads)))
+			f.same([]string{strings.Repeat(`{"o":1}`, 3), strings.Repeat(`{"o":1}`, 3)}, slices.Sorted(maps.Values(outer)))
 		},
 		"where the first failure is the end, no other item begins": func(f fixture) {
 			l := f.loop(f.idle(f.tenant().ID()), 5, 2, true)

@@ -49,3 +49,13 @@ func LetGo(s *Store, owner, lane string) (query string, args []any) {
 func Turns(s *Store, now time.Time) (query string, args []any) {
 	return s.dialect.Turns, []any{now, 10, 10, "", 9}
 }
+
+// EndedItems is the statement that finds which of the first items of a loop have ended.
+func EndedItems(s *Store, owner string, itemRun run.ID, count int) (query string, args []any) {
+	of := loops{repository{&unit{store: s}}}
+	table, parameter, err := of.items(&loopRow{Tenant: owner, ItemRun: string(itemRun), Count: count}, 0, maxLook)
+	if err != nil {
+		panic(err) // texts can be encoded
+	}
+	return endedItems(table, `'completed'`), []any{parameter, maxLook}
+}

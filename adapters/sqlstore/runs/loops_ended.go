@@ -60,8 +60,7 @@ func (s loops) ended(ctx context.Context, q outbound.EndedItems, statuses string
 			Run  string `db:"id"`
 			Size int64  `db:"size"`
 		}
-		err = s.ReadRows(ctx, "find items that have ended", &found, `SELECT r.id, octet_length(u.progress) + u.outputs + u.item_size AS size FROM `+table+` CROSS JOIN runs u
-			WHERE u.tenant_id = r.tenant_id AND u.id = r.id AND (u.status IN (`+statuses+`)) IS TRUE ORDER BY CAST(r.idx AS integer) LIMIT $2`, parameter, q.Limit-len(keys))
+		err = s.ReadRows(ctx, "find items that have ended", &found, endedItems(table, statuses), parameter, q.Limit-len(keys))
 		if err != nil {
 			return nil, err
 		}
@@ -74,4 +73,10 @@ func (s loops) ended(ctx context.Context, q outbound.EndedItems, statuses string
 		}
 	}
 	return keys, nil
+}
+
+// endedItems is the statement that finds runs of items that have ended with one of some statuses.
+func endedItems(table, statuses string) string {
+	return `SELECT r.id, octet_length(u.progress) + u.outputs + u.item_size AS size FROM ` + table + ` CROSS JOIN runs u
+		WHERE u.tenant_id = r.tenant_id AND u.id = r.id AND (u.status IN (` + statuses + `)) IS TRUE ORDER BY CAST(r.idx AS integer) LIMIT $2`
 }
