@@ -23,7 +23,7 @@ type RetiredSecret struct {
 // signing for the overlap. Those that sign no more are left out.
 func (s SigningSecrets) Rotated(fresh SigningSecret, overlap time.Duration, now time.Time) SigningSecrets {
 	next := SigningSecrets{Current: fresh}
-	if overlap > 0 {
+	if overlap > 0 && s.Current != (SigningSecret{}) {
 		next.Retired = append(next.Retired, RetiredSecret{Secret: s.Current, Until: now.Add(overlap)})
 	}
 	for _, r := range s.Retired {
@@ -34,9 +34,12 @@ func (s SigningSecrets) Rotated(fresh SigningSecret, overlap time.Duration, now 
 	return next
 }
 
-// At are the secrets that sign at a time, the current one first.
+// At are the secrets that sign at a time, the current one first; none of those that are not known.
 func (s SigningSecrets) At(at time.Time) []SigningSecret {
-	all := []SigningSecret{s.Current}
+	var all []SigningSecret
+	if s.Current != (SigningSecret{}) {
+		all = append(all, s.Current)
+	}
 	for _, r := range s.Retired {
 		if at.Before(r.Until) {
 			all = append(all, r.Secret)

@@ -20,10 +20,6 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// keysetLifetime is how long a keyset is taken for the newest one. A key that has been replaced is not removed
-// before the next rotation, so that what is sealed by it meanwhile opens.
-const keysetLifetime = time.Minute
-
 // Cipher implements outbound.Cipher and outbound.KeysetMaker.
 type Cipher struct {
 	wrapper outbound.KeyWrapper // nil without a key
@@ -61,18 +57,19 @@ func (c *Cipher) Seal(ctx context.Context, keysets outbound.Keysets, plain []byt
 	return sealed, nil
 }
 
-// Prefix is what everything begins with that Seal gives now.
+// Prefix is what everything begins with that Seal gives from now on.
 func (c *Cipher) Prefix(ctx context.Context, keysets outbound.Keysets) ([]byte, error) {
-	k, err := c.newest(ctx, keysets)
+	k, err := c.read(ctx, keysets)
 	if err != nil {
 		return nil, err
 	}
 	return bytes.Clone(k.primary), nil
 }
 
-// newest returns the keyset as it was not long ago.
+// newest returns the keyset as it was not long ago. A key that has been replaced is not removed before the next
+// rotation, so that what is sealed by it meanwhile opens.
 func (c *Cipher) newest(ctx context.Context, keysets outbound.Keysets) (*openKeyset, error) {
-	if k := c.current.Load(); k != nil && time.Since(k.readAt) < keysetLifetime {
+	if k := c.current.Load(); k != nil && time.Since(k.readAt) < outbound.KeysetLifetime {
 		return k, nil
 	}
 	return c.read(ctx, keysets)

@@ -1,7 +1,6 @@
 package secrets
 
 import (
-	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -12,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"unicode"
 
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -20,7 +21,7 @@ import (
 const keySize = 32
 
 // Local wraps keysets by a key that the process was given. It implements outbound.KeyWrapper.
-type Local struct{ aead cipher.AEAD }
+type Local struct{ keys []cipher.AEAD } // the first wraps, all unwrap
 
 var _ outbound.KeyWrapper = (*Local)(nil)
 
@@ -34,8 +35,24 @@ func GenerateKey() string {
 // ErrMalformedKey is what is said of a text that is no key. It does not hold the text.
 var ErrMalformedKey = errors.New("must be 32 bytes in base64, such as sluice secrets generate-key prints")
 
-// ParseKey reads a key: 32 bytes in base64.
+// ParseKey reads a key, 32 bytes in base64, or several with commas or white space between them: the first wraps, and
+// all unwrap.
 func ParseKey(text string) (*Local, error) {
+	l := new(Local)
+	for one := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		key, err := parseKey(one)
+		if err != nil {
+			return nil, err
+		}
+		l.keys = append(l.keys, key)
+	}
+	if len(l.keys) == 0 {
+		return nil, ErrMalformedKey
+	}
+	return l, nil
+}
+
+func parseKey(text string) (cipher.AEAD, error) {
 	key, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || len(key) != keySize {
 		return nil, ErrMalformedKey
@@ -44,11 +61,7 @@ func ParseKey(text string) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, err
-	}
-	return &Local{aead}, nil
+	return cipher.NewGCMWithRandomNonce(block)
 }
 
 // purpose keeps what a key wraps from being taken for something else that the same key encrypts.
@@ -56,16 +69,17 @@ var purpose = []byte("sluice keyset")
 
 // Wrap encrypts a keyset.
 func (l *Local) Wrap(_ context.Context, keyset []byte) ([]byte, error) {
-	return l.aead.Seal(nil, nil, keyset, purpose), nil
+	return l.keys[0].Seal(nil, nil, keyset, purpose), nil
 }
 
 // Unwrap decrypts a keyset.
 func (l *Local) Unwrap(_ context.Context, wrapped []byte) ([]byte, error) {
-	keyset, err := l.aead.Open(nil, nil, wrapped, purpose)
-	if err != nil {
-		return nil, outbound.ErrWrongKey
+	for _, key := range l.keys {
+		if keyset, err := key.Open(nil, nil, wrapped, purpose); err == nil {
+			return keyset, nil
+		}
 	}
-	return keyset, nil
+	return nil, outbound.ErrWrongKey
 }
 
 // KeyFile reads the key in a file. With make a file that is missing is written, readable by the owner only; of several
@@ -81,7 +95,7 @@ func KeyFile(path string, make bool) (*Local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the key file: %w", err)
 	}
-	key, err := ParseKey(string(bytes.TrimSpace(text)))
+	key, err := ParseKey(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("the key file %s %w", path, err)
 	}

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -22,11 +23,11 @@ func (s idempotency) Claim(ctx context.Context, owner tenant.ID, idempotency dom
 	if !idempotency.Wanted() {
 		return nil
 	}
-	return s.claim(ctx, idempotency, now, s.store.dialect.ClaimIdempotencyKey, string(owner), idempotency.Scope, idempotency.Key, now.Add(-domain.IdempotencyRetention))
+	return s.claim(ctx, answerOf(owner, idempotency), idempotency, now, s.store.dialect.ClaimIdempotencyKey, string(owner), idempotency.Scope, idempotency.Key, now.Add(-domain.IdempotencyRetention))
 }
 
 // claim looks for an outcome by a statement of the dialect.
-func (u *unit) claim(ctx context.Context, idempotency domain.IdempotencyKey, now time.Time, statement string, args ...any) error {
+func (u *unit) claim(ctx context.Context, of outbound.SecretField, idempotency domain.IdempotencyKey, now time.Time, statement string, args ...any) error {
 	var row struct {
 		Free            bool       `db:"free"`
 		Fingerprint     *string    `db:"fingerprint"`
@@ -38,7 +39,11 @@ func (u *unit) claim(ctx context.Context, idempotency domain.IdempotencyKey, now
 	case err != nil:
 		return err
 	case row.Fingerprint != nil && (row.InProgressUntil == nil || *row.Fingerprint != idempotency.Fingerprint || !now.Before(*row.InProgressUntil)):
-		return idempotency.CheckReplay(*row.Fingerprint, row.Answer)
+		answer, err := u.OpenOf01(ctx, row.Answer, of)
+		if err != nil {
+			return err
+		}
+		return idempotency.CheckReplay(*row.Fingerprint, answer)
 	case row.Fingerprint != nil || !row.Free:
 		return domain.OnceInProgress()
 	default:
@@ -60,7 +65,7 @@ func (s idempotency) insert(ctx context.Context, owner tenant.ID, idempotency do
 	if !idempotency.Wanted() {
 		return nil
 	}
-	return s.recordOutcome(idempotency, outcome, func(answer []byte) (int64, error) {
+	return s.recordOutcome(ctx, answerOf(owner, idempotency), idempotency, outcome, func(answer []byte) (int64, error) {
 		return s.Exec(ctx, "keep idempotent outcome", `INSERT INTO outcomes (tenant_id, scope, key, fingerprint, answer, created_at, in_progress_until)
 			VALUES ($1, $2, $3, $4, $5, $6, $8)
 			ON CONFLICT (tenant_id, scope, key) DO UPDATE
@@ -72,8 +77,8 @@ func (s idempotency) insert(ctx context.Context, owner tenant.ID, idempotency do
 
 // recordOutcome renders an outcome and records it by insert, which returns how many it wrote: none
 // where another unit was faster.
-func (u *unit) recordOutcome(idempotency domain.IdempotencyKey, outcome any, insert func(answer []byte) (int64, error)) error {
-	answer, err := idempotency.Answer(outcome)
+func (u *unit) recordOutcome(ctx context.Context, of outbound.SecretField, idempotency domain.IdempotencyKey, outcome any, insert func(answer []byte) (int64, error)) error {
+	answer, err := u.render(ctx, of, idempotency, outcome)
 	if err != nil {
 		return u.Fail(err)
 	}
@@ -89,7 +94,7 @@ func (s idempotency) Amend(ctx context.Context, owner tenant.ID, idempotency dom
 	if !idempotency.Wanted() {
 		return nil
 	}
-	answer, err := idempotency.Answer(outcome)
+	answer, err := s.render(ctx, answerOf(owner, idempotency), idempotency, outcome)
 	if err != nil {
 		return s.Fail(err)
 	}
@@ -104,4 +109,30 @@ func (s idempotency) Sweep(ctx context.Context, before time.Time, limit int) (in
 	n, err := s.Exec(ctx, "sweep idempotent outcomes", `DELETE FROM outcomes WHERE (tenant_id, scope, key) IN (
 			SELECT tenant_id, scope, key FROM outcomes WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, before, limit)
 	return int(n), err
+}
+
+// answerOf is where the answer to a command is kept; for the operator's the owner is empty. It is no sealed column: it
+// goes before two rotations are likely to have come, and after them a repeat says that it cannot be decrypted.
+func answerOf(owner tenant.ID, idempotency domain.IdempotencyKey) outbound.SecretField {
+	return outbound.SecretField{Tenant: owner, Record: idempotency.Scope + " " + idempotency.Key, Field: "answer"}
+}
+
+// render renders an outcome, encrypted where it shows a secret.
+func (u *unit) render(ctx context.Context, of outbound.SecretField, idempotency domain.IdempotencyKey, outcome any) ([]byte, error) {
+	answer, err := idempotency.Answer(outcome)
+	if err != nil || !showsSecret(answer) {
+		return answer, err
+	}
+	return u.SealOf01(ctx, answer, of)
+}
+
+// showsSecret says whether an answer has something with the shape of a secret in it: of an API key, a signing secret
+// or the address of a hook.
+func showsSecret(answer []byte) bool {
+	for _, mark := range []string{"sk_", "whsec_", "/h/"} {
+		if bytes.Contains(answer, []byte(mark)) {
+			return true
+		}
+	}
+	return false
 }

@@ -23,14 +23,19 @@ type nodeSecretRow struct {
 	Revision  int64     `db:"revision"`
 }
 
-func (row nodeSecretRow) restore() (*tenant.NodeSecret, error) {
-	secrets, err := core.RestoreSecrets(row.Secret, row.Retired)
+func (s nodeSecrets) restore(ctx context.Context, row nodeSecretRow) (*tenant.NodeSecret, error) {
+	secrets, err := s.OpenSecrets(ctx, row.Secret, row.Retired, nodeSecretOf(tenant.ID(row.Tenant)))
 	if err != nil {
 		return nil, fmt.Errorf("node secret of %s: %w", row.Tenant, err)
 	}
 	return tenant.RestoreNodeSecret(tenant.NodeSecretState{
 		Tenant: tenant.ID(row.Tenant), Secrets: secrets, CreatedAt: row.CreatedAt.UTC(), Revision: row.Revision,
 	}), nil
+}
+
+// nodeSecretOf is where a node secret is kept, of which a tenant has one.
+func nodeSecretOf(owner tenant.ID) outbound.SecretField {
+	return outbound.SecretField{Tenant: owner, Record: "node_secret"}
 }
 
 const nodeSecretNotFound, nodeSecretNotFoundMessage = "node_secret_not_found",
@@ -44,7 +49,7 @@ func (s nodeSecrets) Get(ctx context.Context, owner tenant.ID) (*tenant.NodeSecr
 	if err != nil {
 		return nil, core.NotFound(err, nodeSecretNotFound, nodeSecretNotFoundMessage)
 	}
-	return row.restore()
+	return s.restore(ctx, row)
 }
 
 var errSecretMade = errors.New("another unit made the first node secret of the tenant")
@@ -52,14 +57,14 @@ var errSecretMade = errors.New("another unit made the first node secret of the t
 // Insert adds the tenant's first secret.
 func (s nodeSecrets) Insert(ctx context.Context, n *tenant.NodeSecret) error {
 	st := n.State()
-	retired, err := core.EncodeRetired(st.Secrets.Retired)
+	secret, retired, err := s.SealSecrets(ctx, st.Secrets, nodeSecretOf(st.Tenant))
 	if err != nil {
 		return s.Fail(err)
 	}
 	s.NoteChange(st.Tenant)
 	made, err := s.Exec(ctx, "insert node secret", `INSERT INTO node_secrets (tenant_id, secret, retired_secrets, created_at, revision)
 		VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id) DO NOTHING`,
-		string(st.Tenant), st.Secrets.Current.Reveal(), retired, st.CreatedAt, st.Revision)
+		string(st.Tenant), secret, retired, st.CreatedAt, st.Revision)
 	if err == nil && made == 0 {
 		return s.Fail(&core.Collision{Cause: errSecretMade})
 	}
@@ -69,16 +74,23 @@ func (s nodeSecrets) Insert(ctx context.Context, n *tenant.NodeSecret) error {
 // Update writes a secret whose stored revision is the aggregate's.
 func (s nodeSecrets) Update(ctx context.Context, n *tenant.NodeSecret) error {
 	st := n.State()
-	retired, err := core.EncodeRetired(st.Secrets.Retired)
+	secret, retired, err := s.SealSecrets(ctx, st.Secrets, nodeSecretOf(st.Tenant))
 	if err != nil {
 		return s.Fail(err)
 	}
 	s.NoteChange(st.Tenant)
 	changed, err := s.Exec(ctx, "update node secret", `UPDATE node_secrets
 		SET secret = $1, retired_secrets = $2, created_at = $3, revision = revision + 1 WHERE tenant_id = $4 AND revision = $5`,
-		st.Secrets.Current.Reveal(), retired, st.CreatedAt, string(st.Tenant), st.Revision)
+		secret, retired, st.CreatedAt, string(st.Tenant), st.Revision)
 	return s.CheckUpdated(changed, err, n.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant)
 		return err
 	})
+}
+
+// Discard removes a secret.
+func (s nodeSecrets) Discard(ctx context.Context, owner tenant.ID) error {
+	s.NoteChange(owner)
+	_, err := s.Exec(ctx, "discard node secret", `DELETE FROM node_secrets WHERE tenant_id = $1`, string(owner))
+	return err
 }

@@ -17,7 +17,7 @@ func (s operatorIdempotency) Claim(ctx context.Context, idempotency domain.Idemp
 	if !idempotency.Wanted() {
 		return nil
 	}
-	return s.claim(ctx, idempotency, now, s.store.dialect.ClaimOperatorIdempotencyKey, idempotency.Scope, idempotency.Key, now.Add(-domain.IdempotencyRetention))
+	return s.claim(ctx, answerOf("", idempotency), idempotency, now, s.store.dialect.ClaimOperatorIdempotencyKey, idempotency.Scope, idempotency.Key, now.Add(-domain.IdempotencyRetention))
 }
 
 // Record records the outcome, in the place of one that has expired.
@@ -25,7 +25,7 @@ func (s operatorIdempotency) Record(ctx context.Context, idempotency domain.Idem
 	if !idempotency.Wanted() {
 		return nil
 	}
-	return s.recordOutcome(idempotency, outcome, func(answer []byte) (int64, error) {
+	return s.recordOutcome(ctx, answerOf("", idempotency), idempotency, outcome, func(answer []byte) (int64, error) {
 		return s.Exec(ctx, "keep outcome of the operator", `INSERT INTO operator_outcomes (scope, key, fingerprint, answer, created_at)
 			VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (scope, key) DO UPDATE

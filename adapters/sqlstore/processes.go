@@ -69,32 +69,14 @@ func (s processes) Alive(ctx context.Context) ([]process.Seen, error) {
 	return live, err
 }
 
-const requiredLevel = `SELECT level FROM required_level`
-
 // Required reads the required level.
-func (s processes) Required(ctx context.Context) (level process.Level, err error) {
-	err = s.ReadRow(ctx, "get the required level", &level, requiredLevel)
-	return level, err
-}
+func (s processes) Required(ctx context.Context) (process.Level, error) { return s.RequiredLevel(ctx) }
 
 // Require holds the level against heartbeats, unless it is high enough.
 func (s processes) Require(ctx context.Context, level process.Level) error {
-	if required, err := s.Required(ctx); err != nil || required >= level {
-		return err
-	}
-	var held process.Level
-	if err := s.ReadRow(ctx, "hold the required level", &held, requiredLevel+s.ForUpdate()); err != nil {
-		return s.Fail(err)
-	}
-	live, err := s.Alive(ctx)
+	older, err := s.RaiseLevel(ctx, level)
 	if err != nil {
-		return s.Fail(err)
-	}
-	older := 0
-	for _, p := range live {
-		if p.Level < level {
-			older++
-		}
+		return err
 	}
 	if older > 0 {
 		e := domain.Fail(domain.Unavailable, "upgrade_in_progress",
@@ -102,8 +84,7 @@ func (s processes) Require(ctx context.Context, level process.Level) error {
 		e.RetryAfter = process.Lifetime
 		return s.Fail(e)
 	}
-	_, err = s.Exec(ctx, "raise the required level", `UPDATE required_level SET level = $1 WHERE level < $1`, int(level))
-	return err
+	return nil
 }
 
 // Sweep removes processes that died.

@@ -66,6 +66,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		Processes:           processes{in},
 		Secrets:             secrets{in},
 		Hooks:               outbound.HookStores{Hooks: hooks{in}, Deliveries: hookDeliveries{in}, Keys: hookKeys{in}},
+		Sealed:              secrets{in},
 		Runs:                s.Runs.In(u),
 		Webhooks:            s.Webhooks.In(u),
 	}
@@ -74,11 +75,14 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 // RunKey returns the key from which the secrets of runs are derived. The first call on
 // a database keeps the proposed one; every other call, in any process, returns that.
 func (s *Store) RunKey(ctx context.Context, proposed run.Key) (key run.Key, err error) {
-	bits, err := s.GatewayKey(ctx, "runs", proposed[:])
-	if err != nil {
-		return key, err
-	}
-	return run.Key(bits), nil
+	err = s.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		bits, err := st.Secrets.GatewayKey(ctx, "runs", proposed[:])
+		if err == nil {
+			key = run.Key(bits)
+		}
+		return err
+	})
+	return key, err
 }
 
 // Migration is one step of the schema.

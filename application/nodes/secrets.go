@@ -49,7 +49,10 @@ func (s *Secrets) Rotate(ctx context.Context, who tenant.Caller, idempotency dom
 		}
 		n, err = st.NodeSecrets.Get(ctx, who.Tenant())
 		switch {
-		case errors.Is(err, domain.NotFound):
+		case errors.Is(err, domain.NotFound), outbound.IsUnreadableSecret(err):
+			if err := st.NodeSecrets.Discard(ctx, who.Tenant()); err != nil {
+				return err
+			}
 			n = tenant.NewNodeSecret(who.Tenant(), fresh, now)
 			err = st.NodeSecrets.Insert(ctx, n)
 		case err == nil:

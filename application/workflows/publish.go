@@ -115,6 +115,11 @@ func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.
 	if err := st.Processes.Require(ctx, ver.Level()); err != nil {
 		return nil, nil, err
 	}
+	if ver.GivesTokens(*checked.registry) {
+		if _, err := st.Secrets.CanSeal(ctx); errors.Is(err, outbound.ErrKeyMissing) {
+			return nil, nil, err // the key that tokens are made from is a secret at rest
+		}
+	}
 	events := []*event.Event{event.NewWorkflowPublished(event.ID(s.random.ID(event.IDPrefix)), ver)}
 	switch {
 	case h.from == "":

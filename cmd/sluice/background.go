@@ -26,7 +26,7 @@ func (g gateway) startBackground(ctx context.Context, log zerolog.Logger, does r
 	working, stopWorking := context.WithCancel(ctx)
 	var workers sync.WaitGroup
 	if does.works() {
-		workers.Go(func() { sweepRegularly(working, log, g.Upkeep) })
+		workers.Go(func() { sweepRegularly(working, log, g.Upkeep, g.secrets) })
 		workers.Go(func() { runLoop(working, log, "delivering webhooks", g.Dispatcher) })
 		workers.Go(func() { runLoop(working, log, "firing schedules", g.Scheduler) })
 		workers.Go(func() { runLoop(working, log, "moving runs on", g.Worker) })
@@ -98,7 +98,7 @@ func throttledLogger(log zerolog.Logger, message string) func(error) {
 const sweepInterval = time.Minute
 
 // sweepRegularly removes expired records until ctx ends.
-func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upkeep) {
+func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upkeep, secrets inbound.Secrets) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -115,6 +115,19 @@ func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upke
 		sweep(ctx, log, "runs of deleted workflows", upkeep.CancelOrphans)
 		sweep(ctx, log, "processes that died", upkeep.SweepProcesses)
 		sweep(ctx, log, "jobs that have ended", upkeep.SweepJobs)
+		encryptSecrets(ctx, log, secrets)
+	}
+}
+
+// encryptSecrets encrypts what is still in clear, or encrypted by a key that was replaced.
+func encryptSecrets(ctx context.Context, log zerolog.Logger, secrets inbound.Secrets) {
+	n, err := secrets.Complete(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		log.Warn().Err(err).Msg("encrypting secrets that were kept otherwise failed; it is tried again later")
+	case n > 0:
+		log.Info().Int("secrets", n).Msg("encrypted secrets that were in clear, or encrypted by a key that was replaced")
 	}
 }
 

@@ -107,9 +107,22 @@ type served struct{ store, claim io.Closer }
 // Close closes both.
 func (s served) Close() error { return errors.Join(s.store.Close(), s.claim.Close()) }
 
-// openMigrated opens the store for a command that needs the schema of this version. It
-// makes no database: a path that is mistyped would otherwise name a second, empty one.
+// openMigrated opens the store for a command that needs the schema of this version, and encrypts secrets.
 func (c config) openMigrated(ctx context.Context) (*sqlstore.Store, error) {
+	store, err := c.openUpToDate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.openSecrets(ctx, store); err != nil {
+		_ = store.Close() // the first error says more
+		return nil, err
+	}
+	return store, nil
+}
+
+// openUpToDate opens the store for a command that needs the schema of this version. It
+// makes no database: a path that is mistyped would otherwise name a second, empty one.
+func (c config) openUpToDate(ctx context.Context) (*sqlstore.Store, error) {
 	if db, err := databaseOf(c.DatabaseURL); err == nil && db.sqliteFile != "" {
 		if _, err := os.Stat(db.sqliteFile); errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("there is no database at %s (SLUICE_DATABASE_URL); sluice serve and sluice migrate up make one", db.sqliteFile)
@@ -121,9 +134,6 @@ func (c config) openMigrated(ctx context.Context) (*sqlstore.Store, error) {
 	}
 	if err = upToDate(ctx, store); err == nil {
 		err = supportsDatabase(ctx, store)
-	}
-	if err == nil {
-		err = c.openSecrets(ctx, store)
 	}
 	if err != nil {
 		_ = store.Close() // the first error says more

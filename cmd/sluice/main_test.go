@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/adapters/secrets"
 )
 
 // binary is the program as a person runs it, in a folder of its own.
@@ -29,8 +31,15 @@ type binary struct {
 
 func newBinary(t *testing.T, database string) binary {
 	t.Helper()
-	return binary{T: t, environ: []string{"SLUICE_DATABASE_URL=" + database, "SLUICE_LISTEN=127.0.0.1:0"}}
+	b := binary{T: t, environ: []string{"SLUICE_DATABASE_URL=" + database, "SLUICE_LISTEN=127.0.0.1:0"}}
+	if !strings.HasPrefix(database, "sqlite:") {
+		b.environ = append(b.environ, "SLUICE_ENCRYPTION_KEY="+testKey)
+	}
+	return b
 }
+
+// testKey encrypts the secrets of all databases on PostgreSQL.
+var testKey = secrets.GenerateKey()
 
 func sqliteURL(t *testing.T) string {
 	t.Helper()

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -28,6 +29,7 @@ import (
 	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 func (p *program) serveCommand() *cobra.Command {
@@ -86,11 +88,8 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	}
 	defer closing(closer, p.stderr)
 	self := describeProcess(opts.role)
-	store.Level = self.Level
-	if err := prepare(ctx, log, store, opts.noMigrate); err != nil {
-		return err
-	}
-	if err := cfg.openSecrets(ctx, store); err != nil {
+	secrets, err := cfg.prepare(ctx, log, store, self, opts.noMigrate)
+	if err != nil {
 		return err
 	}
 	watch, err := newObservability(ctx, log, cfg, store)
@@ -114,7 +113,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err != nil {
 		return err
 	}
-	server.Handler = g.API
+	g.secrets, server.Handler = secrets, g.API
 	return serveGateway(ctx, cfg, opts.role, log, store, g, server, self, func(baseURL string) { addresses.set(cfg, baseURL) }, begin)
 }
 
@@ -179,7 +178,7 @@ func (u *hooksURL) set(c config, baseURL string) {
 
 // assemble makes the gateway and connects what measures it.
 func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, error) {
-	key, err := runKey(ctx, a.store)
+	key, err := runKey(ctx, a.log, a.store)
 	if err != nil {
 		return gateway{}, err
 	}
@@ -200,11 +199,20 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	return g, nil
 }
 
-// runKey returns the key of the runs' secrets, which the first process to ask makes.
-func runKey(ctx context.Context, store *sqlstore.Store) (domainrun.Key, error) {
+// runKey returns the key of the runs' secrets, which the first process to ask makes. Where it cannot be kept or
+// decrypted there is none, and runs that begin to wait for an answer get no token for it.
+func runKey(ctx context.Context, log zerolog.Logger, store *sqlstore.Store) (domainrun.Key, error) {
 	var fresh domainrun.Key
 	system.Random{}.Fill(fresh[:])
-	return store.RunKey(ctx, fresh)
+	key, err := store.RunKey(ctx, fresh)
+	switch {
+	case errors.Is(err, outbound.ErrKeyMissing): // which the start has said, and what needs it says
+		return domainrun.Key{}, nil
+	case errors.Is(err, outbound.ErrWrongKey) || outbound.IsUnreadableSecret(err):
+		log.Error().Err(err).Msg("the key of resume tokens cannot be decrypted: none are given out until the right SLUICE_ENCRYPTION_KEY is back")
+		return domainrun.Key{}, nil
+	}
+	return key, err
 }
 
 // workerOptions is how much the configuration lets this process do at the same time.
@@ -274,10 +282,24 @@ type gateway struct {
 	Selections *execution.Selections
 	Worker     inbound.Worker
 	Signals    *sqlstore.RunSignals
+	secrets    inbound.Secrets `wire:"-"` // set before it serves
 }
 
-// prepare brings the schema up to date, or checks that it is.
-func prepare(ctx context.Context, log zerolog.Logger, store *sqlstore.Store, noMigrate bool) error {
+// prepare brings the store up to date and has it encrypt secrets.
+func (c config) prepare(ctx context.Context, log zerolog.Logger, store *sqlstore.Store, self domainprocess.Process, noMigrate bool) (inbound.Secrets, error) {
+	store.Level = self.Level
+	if err := migrate(ctx, log, store, noMigrate); err != nil {
+		return nil, err
+	}
+	secrets, err := c.openSecrets(ctx, store)
+	if err == nil {
+		warnOfSecrets(ctx, log, store, secrets)
+	}
+	return secrets, err
+}
+
+// migrate brings the schema up to date, or checks that it is.
+func migrate(ctx context.Context, log zerolog.Logger, store *sqlstore.Store, noMigrate bool) error {
 	if noMigrate {
 		return upToDate(ctx, store)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/sluicehq/sluice/ports/inbound"
 )
 
 // countingUpkeep fails the first time.
@@ -74,7 +76,7 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		upkeep := &countingUpkeep{}
 		ended := make(chan struct{})
 		go func() {
-			sweepRegularly(ctx, zerolog.New(&log), upkeep)
+			sweepRegularly(ctx, zerolog.New(&log), upkeep, nothingToEncrypt{})
 			close(ended)
 		}()
 		time.Sleep(24 * time.Hour)
@@ -92,3 +94,8 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		}
 	})
 }
+
+// nothingToEncrypt is a database whose secrets are all encrypted.
+type nothingToEncrypt struct{ inbound.Secrets }
+
+func (nothingToEncrypt) Complete(context.Context) (int, error) { return 0, nil }

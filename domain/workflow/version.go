@@ -260,6 +260,18 @@ func (v *Version) Pins() Pins { return v.state.Pins }
 // Active says whether the version is the one that triggers start.
 func (v *Version) Active() bool { return v.state.Active }
 
+// GivesTokens says whether a run of the version may wait for an answer, for which it gives out a token.
+func (v *Version) GivesTokens(registry node.Registry) bool {
+	return slices.ContainsFunc(v.state.Graph.nodes, func(n Node) bool {
+		version, err := node.ParseSemVer(n.Version)
+		if err != nil {
+			return false
+		}
+		kind, known := registry.Lookup(node.Type(n.Type), version)
+		return known && kind.CanPause && n.Type != string(node.Wait)
+	})
+}
+
 // Level is what a process must have to run the version: the highest that one of its node
 // types needs. It is 0 for a draft.
 func (v *Version) Level() process.Level { return v.state.Level }

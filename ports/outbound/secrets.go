@@ -2,6 +2,8 @@ package outbound
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -19,7 +21,13 @@ type SecretField struct {
 type Keyset struct {
 	Revision int64 // raised by each change; 0 while there is none
 	Wrapped  []byte
+	Rotating bool          // its newest key was made by a rotation that has not come to its end
+	Complete bool          // everything is sealed by its newest key
+	Age      time.Duration // of its newest key, by the database's clock
 }
+
+// KeysetLifetime is how long a process seals by the keyset that it read last.
+const KeysetLifetime = 15 * time.Second
 
 // Keysets says what the keyset of the database is.
 type Keysets interface {
@@ -28,7 +36,7 @@ type Keysets interface {
 }
 
 // Cipher encrypts what the gateway must be able to give back in clear. It keeps the keyset that it read last:
-// it reads it again after a minute before it seals, and when something was sealed by a key that it does not know,
+// it reads it again after [KeysetLifetime] before it seals, and when something was sealed by a key that it does not know,
 // so that processes learn of a rotation by themselves.
 //
 // Only store adapters call it, so that aggregates hold clear secrets and no use case has to remember. In
@@ -48,8 +56,8 @@ type Cipher interface {
 	// not there is Unavailable with the code secret_unreadable. No error shows any of the value.
 	Open(ctx context.Context, keysets Keysets, sealed []byte, of SecretField) ([]byte, error)
 
-	// Prefix is what everything begins with that Seal gives now, and nothing that another key sealed. Its
-	// errors are those of Seal.
+	// Prefix is what everything begins with that Seal gives from now on, and nothing that another key sealed: it
+	// reads the keyset each time. Its errors are those of Seal.
 	Prefix(ctx context.Context, keysets Keysets) ([]byte, error)
 }
 
@@ -84,11 +92,71 @@ var ErrWrongKey = domain.Fail(domain.Unavailable, "encryption_key_wrong",
 var ErrKeyMissing = domain.Fail(domain.Unavailable, "encryption_key_missing",
 	"This keeps a secret, and the gateway has no key to encrypt it with. Whoever operates it sets SLUICE_ENCRYPTION_KEY to what sluice secrets generate-key prints.")
 
-// SecretRepository keeps the keyset. It is for the gateway itself, and not scoped to one tenant.
+// SecretRepository keeps the keyset, and what else is secret of the gateway itself. It is not scoped to one tenant.
 type SecretRepository interface {
 	Keysets
 
 	// InsertKeyset keeps the first keyset. Of two units that do so at the same time one commits; the other
 	// runs again and finds it.
 	InsertKeyset(ctx context.Context, wrapped []byte) error
+
+	// BeginRotation keeps a keyset with a new key in place of one of the revision; a stale one is a Conflict.
+	BeginRotation(ctx context.Context, from int64, wrapped []byte) error
+
+	// EndRotation keeps a keyset by whose newest key everything is sealed, in the same way.
+	EndRotation(ctx context.Context, from int64, wrapped []byte) error
+
+	// GatewayKey returns the bits of a key of the gateway. The first call on a database keeps the proposed ones;
+	// every other call, in any process, returns those. Its errors are those of [Cipher].
+	GatewayKey(ctx context.Context, name string, proposed []byte) ([]byte, error)
+
+	// CanSeal says whether secrets are sealed: not in an installation of 0.1.0 that has no key. Other
+	// errors are those of [Cipher.Seal].
+	CanSeal(ctx context.Context) (bool, error)
+}
+
+// SealedRepository goes through all sealed values, of all tenants. The zero cursor begins.
+type SealedRepository interface {
+	// Reseal seals some values anew, those that are in clear or sealed by an older key, and returns where to go on
+	// and how many it sealed. It leaves alone what does not open, and what is in clear while processes are alive that
+	// read nothing else. Without a key its errors are those of [Cipher.Seal].
+	Reseal(ctx context.Context, at SealedCursor) (next SealedCursor, resealed int, err error)
+
+	// CheckSealed tries to open some values, and returns where to go on.
+	CheckSealed(ctx context.Context, at SealedCursor) (next SealedCursor, found SealedValues, err error)
+
+	// CountSealed says how many values there are, sealed or in clear.
+	CountSealed(ctx context.Context) (int, error)
+
+	// ForgetKeys removes the keys of the gateway, so that new ones are made.
+	ForgetKeys(ctx context.Context) error
+}
+
+// SealedCursor is a place in the row of all sealed values.
+type SealedCursor struct {
+	Column int
+	After  []string // the key of the last row that was looked at; empty at the begin of a column
+	Left   int      // what Reseal left alone before it
+	Done   bool
+}
+
+// SealedValues are values that were looked at.
+type SealedValues struct {
+	Sealed     int // by the newest key
+	Older      int // by an older one
+	Clear      int // not at all
+	Unreadable []UnreadableSecret
+}
+
+// UnreadableSecret is a value that does not open.
+type UnreadableSecret struct {
+	Of     SecretField
+	Table  string
+	Reason string
+}
+
+// IsUnreadableSecret says whether an error is that of a sealed value that does not open.
+func IsUnreadableSecret(err error) bool {
+	e, ok := errors.AsType[*domain.Error](err)
+	return ok && e.Code == "secret_unreadable"
 }

@@ -61,6 +61,7 @@ type Stores struct {
 	Secrets             SecretRepository
 	Connections         ConnectionRepository
 	Hooks               HookStores
+	Sealed              SealedRepository
 	Webhooks            WebhookStores
 	Runs                RunStores
 }

@@ -114,6 +114,20 @@ func NodeSecretRepository(t *testing.T, open OpenStore) {
 				}
 			}
 		},
+		"one that is discarded is gone, and another one can be made": func(f fixture) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			f.insertNodeSecret(tenant.NewNodeSecret(owner, secretOf("first"), noon))
+			f.insertNodeSecret(tenant.NewNodeSecret(other, secretOf("theirs"), noon))
+			for range 2 {
+				f.write(func(ctx context.Context, st outbound.Stores) error { return st.NodeSecrets.Discard(ctx, owner) })
+			}
+			_, err := f.nodeSecret(owner)
+			f.wantError(err, domain.NotFound, "node_secret_not_found")
+			if _, err := f.nodeSecret(other); err != nil {
+				f.Error(err)
+			}
+			f.insertNodeSecret(tenant.NewNodeSecret(owner, secretOf("second"), noon))
+		},
 		"it goes with its tenant": func(f fixture) {
 			owner := f.tenant().ID()
 			f.insertNodeSecret(tenant.NewNodeSecret(owner, secretOf("first"), noon))

@@ -3,37 +3,13 @@ package core
 import (
 	"context"
 	"encoding/base64"
+	"encoding/hex"
+	"errors"
 	"strings"
 
-	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
-
-var _ outbound.Keysets = (*Unit)(nil)
-
-// Keyset reads the keyset of the database.
-func (u *Unit) Keyset(ctx context.Context) (outbound.Keyset, error) {
-	var row struct {
-		Revision int64  `db:"revision"`
-		Wrapped  string `db:"wrapped"`
-	}
-	err := u.ReadRow(ctx, "get the keyset", &row, `SELECT coalesce(max(revision), 0) AS revision, coalesce(max(wrapped), '') AS wrapped FROM secret_keyset`)
-	if err != nil || row.Revision == 0 {
-		return outbound.Keyset{}, err
-	}
-	wrapped, err := base64.StdEncoding.DecodeString(row.Wrapped)
-	if err != nil {
-		return outbound.Keyset{}, damagedKeyset(err)
-	}
-	return outbound.Keyset{Revision: row.Revision, Wrapped: wrapped}, nil
-}
-
-func damagedKeyset(cause error) error {
-	return domain.Fail(domain.Unavailable, "encryption_key_wrong", "The keyset in the database is damaged. Whoever operates the gateway restores it from a backup.").Because(cause)
-}
-
-// sealedPrefix begins a sealed value in a column of text.
-const sealedPrefix = "sealed:"
 
 // Seal encrypts what goes into a field, a column of bytes. See [outbound.Cipher].
 func (u *Unit) Seal(ctx context.Context, plain []byte, of outbound.SecretField) ([]byte, error) {
@@ -61,16 +37,130 @@ func (u *Unit) SealText(ctx context.Context, plain string, of outbound.SecretFie
 	if err != nil {
 		return "", err
 	}
-	return sealedPrefix + base64.StdEncoding.EncodeToString(sealed), nil
+	return sealedText(sealed), nil
 }
 
 // OpenText decrypts what SealText made of the field. It may send a query.
 func (u *Unit) OpenText(ctx context.Context, kept string, of outbound.SecretField) (string, error) {
-	text, _ := strings.CutPrefix(kept, sealedPrefix)
-	sealed, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		sealed = nil // which the cipher refuses like everything that is no sealed value
-	}
-	plain, err := u.Open(ctx, sealed, of)
+	plain, err := u.Open(ctx, sealedBytes(kept), of)
 	return string(plain), err
+}
+
+// A sealed value in a column of text is "sealed:", the number of its key in hexadecimal, a colon and the
+// value in base64, so that those of a key are found by how they begin.
+const sealedPrefix = "sealed:"
+
+// textPrefix is what the text of a sealed value begins with whose bytes begin with the prefix.
+func textPrefix(prefix []byte) string { return sealedPrefix + hex.EncodeToString(prefix) + ":" }
+
+// keyPrefix is how many bytes of a sealed value name its key.
+const keyPrefix = 5
+
+func sealedText(sealed []byte) string {
+	return textPrefix(sealed[:min(keyPrefix, len(sealed))]) + base64.StdEncoding.EncodeToString(sealed)
+}
+
+// sealedBytes is nil for what is no sealed value, which the cipher refuses.
+func sealedBytes(kept string) []byte {
+	text, isSealed := strings.CutPrefix(kept, sealedPrefix)
+	_, text, named := strings.Cut(text, ":")
+	sealed, err := base64.StdEncoding.DecodeString(text)
+	if !isSealed || !named || err != nil {
+		return nil
+	}
+	return sealed
+}
+
+// sealedLevel is what a process needs to read sealed values where 0.1.0 has clear ones.
+const sealedLevel = process.SecondRelease
+
+// SealTextOf01 is SealText for a field that 0.1.0 reads as well: the value stays in clear while a process is alive
+// that could not open it, and where there is no key in an installation that 0.1.0 has made.
+func (u *Unit) SealTextOf01(ctx context.Context, plain string, of outbound.SecretField) (string, error) {
+	seals, err := u.sealsOf01(ctx)
+	if err != nil {
+		return "", u.Fail(err)
+	}
+	if !seals {
+		return plain, nil
+	}
+	return u.SealText(ctx, plain, of)
+}
+
+// OpenTextOf01 gives back what SealTextOf01 or 0.1.0 kept. It may send a query.
+func (u *Unit) OpenTextOf01(ctx context.Context, kept string, of outbound.SecretField) (string, error) {
+	if !strings.HasPrefix(kept, sealedPrefix) {
+		return kept, nil
+	}
+	return u.OpenText(ctx, kept, of)
+}
+
+func (u *Unit) sealsOf01(ctx context.Context) (bool, error) {
+	if u.store.Cipher == nil {
+		return false, nil
+	}
+	hasKey, err := u.CanSeal(ctx)
+	if err != nil || !hasKey {
+		return false, err
+	}
+	return u.everyoneOpens(ctx)
+}
+
+// CanSeal says whether secrets are sealed: not in an installation that 0.1.0 has made, as long as there is no key.
+// Without a key it is outbound.ErrKeyMissing in all others.
+func (u *Unit) CanSeal(ctx context.Context) (bool, error) {
+	if u.store.Cipher == nil {
+		return false, nil
+	}
+	_, err := u.store.Cipher.Prefix(ctx, u)
+	if !errors.Is(err, outbound.ErrKeyMissing) {
+		return err == nil, err
+	}
+	var keys int
+	if err := u.ReadRow(ctx, "find keys in clear", &keys, `SELECT count(*) FROM gateway_keys WHERE bits NOT LIKE '`+sealedPrefix+`%'`); err != nil {
+		return false, err
+	}
+	if keys > 0 {
+		return false, nil
+	}
+	return false, outbound.ErrKeyMissing
+}
+
+// everyoneOpens says whether all processes can open sealed values, and keeps those out that cannot. While there are
+// some, they stay until the unit ends.
+func (u *Unit) everyoneOpens(ctx context.Context) (bool, error) {
+	if u.store.allCanOpen.Load() {
+		return true, nil
+	}
+	if u.store.Level < sealedLevel {
+		return false, nil
+	}
+	older, err := u.RaiseLevel(ctx, sealedLevel)
+	if err != nil || older > 0 {
+		return false, err
+	}
+	if !u.raised { // which is not certain before the commit
+		u.store.allCanOpen.Store(true)
+	}
+	return true, nil
+}
+
+// SealOf01 is SealTextOf01 for a column of bytes, where what is in clear does not begin with the byte 1.
+func (u *Unit) SealOf01(ctx context.Context, plain []byte, of outbound.SecretField) ([]byte, error) {
+	seals, err := u.sealsOf01(ctx)
+	if err != nil {
+		return nil, u.Fail(err)
+	}
+	if !seals {
+		return plain, nil
+	}
+	return u.Seal(ctx, plain, of)
+}
+
+// OpenOf01 gives back what SealOf01 or 0.1.0 kept.
+func (u *Unit) OpenOf01(ctx context.Context, kept []byte, of outbound.SecretField) ([]byte, error) {
+	if len(kept) == 0 || kept[0] != 1 {
+		return kept, nil
+	}
+	return u.Open(ctx, kept, of)
 }

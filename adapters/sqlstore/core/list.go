@@ -186,6 +186,7 @@ func read[Row any, P ListRow[Row], T any](
 	ctx context.Context, u *Unit, l *List, q domain.Query, statement, count string, args []any, restore func(Row) (T, error),
 ) (readPage[T], error) {
 	found := readPage[T]{Page: domain.Page[T]{Limit: q.Limit(), Offset: q.Offset()}}
+	var kept []Row // restored once the connection is free, since to open a secret may take a query
 	err := u.EachRow(ctx, "list "+l.table, func(rows *sql.Rows) error {
 		var row Row
 		if err := rows.Scan(append(P(&row).Targets(), &found.Total, &found.stamp)...); err != nil {
@@ -195,10 +196,17 @@ func read[Row any, P ListRow[Row], T any](
 		if q.MaxBytes > 0 && found.bytes > q.MaxBytes {
 			return errTooLarge
 		}
-		item, err := restore(row)
-		found.Items = append(found.Items, item)
-		return err
+		kept = append(kept, row)
+		return nil
 	}, statement, args...)
+	for _, row := range kept {
+		if err != nil {
+			break
+		}
+		var item T
+		item, err = restore(row)
+		found.Items = append(found.Items, item)
+	}
 	switch {
 	case errors.Is(err, errTooLarge):
 		return readPage[T]{}, u.tooLarge(ctx, l, q, P(nil).SizeSQL(), statement, args)

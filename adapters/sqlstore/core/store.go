@@ -34,6 +34,7 @@ type Store struct {
 	small          atomic.Int64  // units that are not large and had their turn
 	smallBefore    int64         // how many those were when the last large unit ended; who is in writingMuch has it
 	waiting        atomic.Int64  // units that wait for their turn
+	allCanOpen     atomic.Bool   // no process is left that cannot read sealed values
 	waits, waited  atomic.Int64  // how often units waited for that, and for how long in all, in nanoseconds
 
 	// Level is the feature level of this process: rows that need a higher one are not claimed. It

@@ -25,6 +25,7 @@ type Unit struct {
 	failed     error
 	unprepared []string
 	touched    []tenant.ID // whose keys, settings or custom nodes it changes
+	raised     bool        // it has raised the required level
 	eventful   bool        // there is something to tell to webhook endpoints
 
 	followed    *tenantSet      // whose lists somebody followed when it began

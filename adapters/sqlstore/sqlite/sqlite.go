@@ -36,6 +36,12 @@ var dialect = sqlstore.Dialect{
 	Dialect: core.Dialect{
 		Clock:     clock,
 		Translate: translate,
+		OverwriteOld: func(on bool) string {
+			if on {
+				return "PRAGMA secure_delete = 1"
+			}
+			return "PRAGMA secure_delete = 0"
+		},
 		Rows: func(parameter int, columns ...core.Column) string {
 			selected := make([]string, len(columns))
 			for i, c := range columns {

@@ -60,7 +60,9 @@ func (*endpointRow) SizeSQL() string {
 	return `octet_length(url) + coalesce(octet_length(description), 0) + octet_length(events) + octet_length(metadata)`
 }
 
-func (row endpointRow) restore() (*event.Endpoint, error) {
+// restoreEndpoint makes an endpoint of a row. Of one whose secrets cannot be decrypted it gives all the rest, and the
+// error.
+func (u *unit) restoreEndpoint(ctx context.Context, row endpointRow) (*event.Endpoint, error) {
 	st := event.EndpointState{
 		ID: event.EndpointID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), URL: row.URL,
 		Description: row.Description, Metadata: domain.RestoreMetadata(row.Metadata), Active: row.Active, Children: row.Children, FailingSince: core.InUTC(row.FailingSince),
@@ -69,33 +71,55 @@ func (row endpointRow) restore() (*event.Endpoint, error) {
 	if err := json.Unmarshal([]byte(row.Events), &st.Events); err != nil {
 		return nil, fmt.Errorf("webhook endpoint %s: events: %w", row.ID, err)
 	}
-	secrets, err := core.RestoreSecrets(row.Secret, row.Retired)
+	if row.DisabledAt != nil {
+		st.Disabled = &event.Disabled{At: row.DisabledAt.UTC(), Reason: event.DisabledReason(row.DisabledReason)}
+	}
+	secrets, err := u.OpenSecrets(ctx, row.Secret, row.Retired, secretsOf(st))
+	if outbound.IsUnreadableSecret(err) {
+		return event.RestoreEndpoint(st), err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("webhook endpoint %s: %w", row.ID, err)
 	}
 	st.Secret, st.Retired = secrets.Current, secrets.Retired
-	if row.DisabledAt != nil {
-		st.Disabled = &event.Disabled{At: row.DisabledAt.UTC(), Reason: event.DisabledReason(row.DisabledReason)}
-	}
 	return event.RestoreEndpoint(st), nil
+}
+
+// secretsOf is where the secrets of an endpoint are kept.
+func secretsOf(st event.EndpointState) outbound.SecretField {
+	return outbound.SecretField{Tenant: st.Tenant, Record: string(st.ID)}
+}
+
+// shownEndpoint is restoreEndpoint for who does not sign: an endpoint whose secrets cannot be decrypted has none.
+func (u *unit) shownEndpoint(ctx context.Context) func(endpointRow) (*event.Endpoint, error) {
+	return func(row endpointRow) (*event.Endpoint, error) {
+		e, err := u.restoreEndpoint(ctx, row)
+		if e != nil {
+			return e, nil
+		}
+		return nil, err
+	}
 }
 
 // encodedEndpoint holds the members of an endpoint that are kept in another form.
 type encodedEndpoint struct {
-	events, retired string
-	disabledAt      *time.Time
-	disabledReason  string
+	events, secret, retired string
+	disabledAt              *time.Time
+	disabledReason          string
 }
 
-func encodeEndpoint(st event.EndpointState) (e encodedEndpoint, err error) {
+func (u *unit) encodeEndpoint(ctx context.Context, st event.EndpointState) (e encodedEndpoint, err error) {
 	events := append([]event.Type{}, st.Events...)
 	text, err := json.Marshal(events)
 	if err != nil {
 		return e, fmt.Errorf("encode the events of a webhook endpoint: %w", err)
 	}
 	e.events = string(text)
-	if e.retired, err = core.EncodeRetired(st.Retired); err != nil {
-		return e, err
+	if st.Secret != (domain.SigningSecret{}) {
+		e.secret, e.retired, err = u.SealSecrets(ctx, domain.SigningSecrets{Current: st.Secret, Retired: st.Retired}, secretsOf(st))
+		if err != nil {
+			return e, err
+		}
 	}
 	if st.Disabled != nil {
 		e.disabledAt, e.disabledReason = &st.Disabled.At, string(st.Disabled.Reason)
@@ -108,13 +132,13 @@ const endpointNotFound, endpointNotFoundMessage = "webhook_endpoint_not_found", 
 // Insert adds an endpoint.
 func (s endpointRepository) Insert(ctx context.Context, e *event.Endpoint) error {
 	st := e.State()
-	kept, err := encodeEndpoint(st)
+	kept, err := s.encodeEndpoint(ctx, st)
 	if err != nil {
 		return s.Fail(err)
 	}
 	_, err = s.Exec(ctx, "insert webhook endpoint", `INSERT INTO webhook_endpoints (`+endpointColumns+`, search_text)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
-		string(st.ID), string(st.Tenant), string(st.SubTenant), st.URL, st.Description, kept.events, st.Metadata.String(), st.Active, st.Secret.Reveal(), kept.retired,
+		string(st.ID), string(st.Tenant), string(st.SubTenant), st.URL, st.Description, kept.events, st.Metadata.String(), st.Active, kept.secret, kept.retired,
 		st.FailingSince, kept.disabledAt, kept.disabledReason, st.CreatedAt, st.UpdatedAt, st.Revision, st.Children, core.SearchText(st.URL, st.Description))
 	return err
 }
@@ -127,7 +151,7 @@ func (s endpointRepository) Get(ctx context.Context, scope tenant.Scope, id even
 	if err != nil {
 		return nil, core.NotFound(err, endpointNotFound, endpointNotFoundMessage)
 	}
-	return row.restore()
+	return s.shownEndpoint(ctx)(row)
 }
 
 var sorted = map[string]string{"createdAt": "created_at", "updatedAt": "updated_at"}
@@ -139,7 +163,7 @@ func (s endpointRepository) List(ctx context.Context, scope tenant.Scope, f even
 	l.OfSubTenant(f.SubTenant)
 	l.Search(f.Search)
 	l.Metadata(f.Metadata, s.store.dialect.HasPair)
-	return core.ReadPage(ctx, s.Unit, l, q, endpointRow.restore)
+	return core.ReadPage(ctx, s.Unit, l, q, s.shownEndpoint(ctx))
 }
 
 // Matching reads the endpoints that want an event. A tenant has few enough for the
@@ -153,7 +177,7 @@ func (s endpointRepository) Matching(ctx context.Context, scope tenant.Scope, t 
 	}
 	var wanting []*event.Endpoint
 	for _, one := range rows {
-		e, err := restoreRow(one, endpointRow.restore)
+		e, err := restoreRow(one, s.shownEndpoint(ctx))
 		switch {
 		case err == nil && e.Wants(t, sub, ofChild):
 			wanting = append(wanting, e)
@@ -180,18 +204,19 @@ func (row *endpointRow) mayWant(t event.Type, sub tenant.SubTenantID, ofChild bo
 	return event.RestoreEndpoint(st).Wants(t, sub, ofChild)
 }
 
-// Update writes an endpoint whose stored revision is the aggregate's.
+// Update writes an endpoint whose stored revision is the aggregate's. Secrets that could not be decrypted stay.
 func (s endpointRepository) Update(ctx context.Context, e *event.Endpoint) error {
 	st := e.State()
-	kept, err := encodeEndpoint(st)
+	kept, err := s.encodeEndpoint(ctx, st)
 	if err != nil {
 		return s.Fail(err)
 	}
 	n, err := s.Exec(ctx, "update webhook endpoint", `UPDATE webhook_endpoints
-		SET sub_tenant_id = $1, url = $2, description = $3, search_text = $4, events = $5, is_active = $6, secret = $7, retired_secrets = $8,
+		SET sub_tenant_id = $1, url = $2, description = $3, search_text = $4, events = $5, is_active = $6,
+			secret = CASE WHEN $7 = '' THEN secret ELSE $7 END, retired_secrets = CASE WHEN $7 = '' THEN retired_secrets ELSE $8 END,
 			failing_since = $9, disabled_at = $10, disabled_reason = $11, updated_at = $12, metadata = $13, include_children = $14, revision = revision + 1
 		WHERE tenant_id = $15 AND id = $16 AND revision = $17`,
-		string(st.SubTenant), st.URL, st.Description, core.SearchText(st.URL, st.Description), kept.events, st.Active, st.Secret.Reveal(), kept.retired,
+		string(st.SubTenant), st.URL, st.Description, core.SearchText(st.URL, st.Description), kept.events, st.Active, kept.secret, kept.retired,
 		st.FailingSince, kept.disabledAt, kept.disabledReason, st.UpdatedAt, st.Metadata.String(), st.Children, string(st.Tenant), string(st.ID), st.Revision)
 	return s.CheckUpdated(n, err, e.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)

@@ -68,7 +68,7 @@ func (s queue) endpoints(ctx context.Context, what string, keys []core.KeyRow, c
 	}
 	endpoints := make(map[core.KeyRow]restored[*event.Endpoint], len(found))
 	for _, one := range found {
-		e, err := restoreRow(one, endpointRow.restore)
+		e, err := restoreRow(one, func(row endpointRow) (*event.Endpoint, error) { return s.restoreEndpoint(ctx, row) })
 		endpoints[one.row.key()] = restored[*event.Endpoint]{e, err}
 	}
 	return endpoints, nil
