@@ -46,6 +46,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 	return outbound.Stores{
 		Tenants:             tenants{in},
 		APIKeys:             apiKeys{in},
+		EmbedTokens:         embedTokens{in},
 		Credentials:         credentials{in},
 		Workflows:           workflows{in},
 		Versions:            versions{in},

@@ -37,7 +37,7 @@ func newLimits(register promauto.Factory) limits {
 			Help: "1 from when the shared limiter (Redis) stops answering until it has answered for 10 s again, else 0.",
 		}),
 	}
-	for _, kt := range tenant.KeyTypes() {
+	for _, kt := range append(tenant.KeyTypes(), tenant.Embed) {
 		for _, decision := range []string{granted, refusedRate, refusedConcurrency} {
 			l.decisions.WithLabelValues(string(kt), decision)
 		}
@@ -47,7 +47,7 @@ func newLimits(register promauto.Factory) limits {
 
 // decided counts what the limits said to a request, unless its key was not recognized.
 func (l limits) decided(r Request) {
-	if !r.KeyType.Valid() {
+	if r.KeyType == "" {
 		return
 	}
 	decision := granted

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -22,19 +24,23 @@ type Service struct {
 	directory outbound.Directory
 	limiter   outbound.Limiter
 	clock     outbound.Clock
+	own       []string
 }
 
 var _ inbound.Admission = (*Service)(nil)
 
+// OwnOrigins are the origins of the gateway's own pages, such as https://sluice.example.com.
+type OwnOrigins []string
+
 // New returns the service.
-func New(directory outbound.Directory, limiter outbound.Limiter, clock outbound.Clock) *Service {
-	return &Service{directory: directory, limiter: limiter, clock: clock}
+func New(directory outbound.Directory, limiter outbound.Limiter, clock outbound.Clock, own OwnOrigins) *Service {
+	return &Service{directory: directory, limiter: limiter, clock: clock, own: own}
 }
 
 // Admit recognizes the caller, counts the request and checks the permission.
-func (s *Service) Admit(ctx context.Context, keyText string, op tenant.Operation) (inbound.Admitted, error) {
+func (s *Service) Admit(ctx context.Context, with inbound.Credentials, op tenant.Operation) (inbound.Admitted, error) {
 	in := inbound.Admitted{Leave: func() {}}
-	who, err := s.recognize(ctx, keyText)
+	who, err := s.recognize(ctx, with)
 	if err != nil {
 		return in, err
 	}
@@ -42,21 +48,29 @@ func (s *Service) Admit(ctx context.Context, keyText string, op tenant.Operation
 	if err := s.count(ctx, &in); err != nil {
 		return in, err
 	}
-	return in, who.May(op)
+	return in, s.allow(who, with.Origin, op)
 }
 
 // Confirm recognizes the caller again, which is no use of its key.
-func (s *Service) Confirm(ctx context.Context, keyText string, op tenant.Operation) error {
-	who, _, err := s.identify(ctx, keyText)
+func (s *Service) Confirm(ctx context.Context, with inbound.Credentials, op tenant.Operation) error {
+	who, _, err := s.identify(ctx, with.Key)
 	if err != nil {
 		return err
+	}
+	return s.allow(who, with.Origin, op)
+}
+
+// allow says whether a caller may perform an operation from a page of the origin, empty for none.
+func (s *Service) allow(who tenant.Caller, origin string, op tenant.Operation) error {
+	if origin != "" && !slices.Contains(s.own, origin) && !who.Narrowing.AllowsOrigin(origin) {
+		return domain.Fail(domain.Forbidden, "origin_not_allowed", "The token may not be used by pages of %s: its origins are %s.", origin, strings.Join(who.Narrowing.Origins, ", "))
 	}
 	return who.May(op)
 }
 
 // recognize finds out who is asking, and notes that the key was used.
-func (s *Service) recognize(ctx context.Context, keyText string) (tenant.Caller, error) {
-	who, found, err := s.identify(ctx, keyText)
+func (s *Service) recognize(ctx context.Context, with inbound.Credentials) (tenant.Caller, error) {
+	who, found, err := s.identify(ctx, with.Key)
 	if err == nil {
 		s.directory.RecordUse(ctx, found, s.clock.Now())
 	}
@@ -78,17 +92,14 @@ func (s *Service) identify(ctx context.Context, keyText string) (who tenant.Call
 	if !found.Key.Usable(s.clock.Now()) || found.Tenant.Status() != tenant.Active {
 		return who, found, errUnknownKey()
 	}
-	who = tenant.Caller{
-		Scope: tenant.All(found.Tenant.ID()), Key: found.Key.ID(), KeyType: found.Key.Type(), Settings: found.Tenant.Settings(),
-	}
-	return who, found, nil
+	return tenant.CallerWith(found.Key, found.Tenant), found, nil
 }
 
 // count takes one of the caller's requests of this minute and one of its places.
 func (s *Service) count(ctx context.Context, in *inbound.Admitted) error {
 	who := in.Caller
 	quota := who.Settings.Quota(who.KeyType)
-	subject := string(who.Tenant()) + "/" + string(who.KeyType)
+	subject := string(who.Tenant()) + "/" + string(who.KeyType) + who.Narrowing.Counted(who.KeyType)
 	entry, err := s.limiter.Acquire(ctx, subject, quota.PerMinute, minute, quota.Concurrent)
 	in.Leave = entry.Release
 	if err != nil {

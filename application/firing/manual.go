@@ -64,7 +64,7 @@ func (f *Service) startVersion(ctx context.Context, who tenant.Caller, idempoten
 	if err != nil {
 		return nil, err
 	}
-	if err := ver.CheckRunnable(*registry); err != nil {
+	if err := ver.CheckRunnable(*registry.For(who)); err != nil {
 		return nil, err
 	}
 	return f.startByHand(ctx, who, idempotency, c, func(ctx context.Context, st outbound.Stores) (found outbound.FiringVersion, snapshot run.SnapshotID, err error) {

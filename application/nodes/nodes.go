@@ -22,10 +22,14 @@ var _ inbound.Nodes = (*Service)(nil)
 // New returns the service.
 func New(directory outbound.Directory) *Service { return &Service{directory: directory} }
 
-// Registry returns what the caller's tenant sees, in its language.
+// Registry returns what the caller sees, in the tenant's language unless its key has one.
 func (s *Service) Registry(ctx context.Context, who tenant.Caller) (*node.Registry, error) {
 	if err := who.May(tenant.ReadNodeRegistry); err != nil {
 		return nil, err
 	}
-	return s.directory.Registry(ctx, who.Tenant())
+	registry, err := s.directory.Registry(ctx, who.Tenant())
+	if err != nil {
+		return nil, err
+	}
+	return registry.For(who), nil
 }

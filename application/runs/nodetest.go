@@ -78,6 +78,7 @@ func (t *nodeTest) prepare(ctx context.Context, of workflow.NodeID, c run.NodeTe
 	if t.types, err = t.directory.CurrentRegistry(ctx, t.who.Tenant()); err != nil {
 		return err
 	}
+	t.types = t.types.For(t.who)
 	if err = cmp.Or(c.Check(ver.Graph(), of), ver.CheckNodeRunnable(*t.types, of), run.CheckTestable(tested, t.types)); err != nil {
 		return err
 	}

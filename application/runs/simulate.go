@@ -34,6 +34,7 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 	if err != nil {
 		return done, err
 	}
+	registry = registry.For(who)
 	called, err := s.calledBy(ctx, subject.version)
 	if err != nil {
 		return done, err

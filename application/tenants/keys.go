@@ -72,7 +72,7 @@ func (s *Keys) List(ctx context.Context, who tenant.Caller, page domain.PageRequ
 	return found, err
 }
 
-// Rotate makes a key like the old one, which ends after the grace.
+// Rotate makes a key like the old one, with the same limits, which ends after the grace.
 func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id tenant.KeyID, grace time.Duration) (fresh inbound.IssuedKey, err error) {
 	if err = who.May(tenant.RotateKey); err != nil {
 		return fresh, err
@@ -89,7 +89,7 @@ func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, idempotency domain
 		if !old.Usable(now) { // of which there can be none like it, either
 			return old.Retire("", grace, now)
 		}
-		fresh, err = issue(s.random, who.Tenant(), tenant.KeyDraft{Type: old.Type(), Name: old.Name(), ExpiresAt: old.ExpiresAt()}, now)
+		fresh, err = issue(s.random, who.Tenant(), tenant.KeyDraft{Type: old.Type(), Name: old.Name(), ExpiresAt: old.ExpiresAt(), Narrowing: old.Narrowing()}, now)
 		if err != nil {
 			return err
 		}
@@ -126,10 +126,10 @@ func (s *Keys) Revoke(ctx context.Context, who tenant.Caller, id tenant.KeyID) (
 		if key, err = st.APIKeys.Get(ctx, who.Tenant(), id); err != nil {
 			return err
 		}
-		if key.Usable(soon) {
+		if key.Usable(soon) && !key.IsNarrowed() {
 			lasting-- // is this one
 		}
-		if key.Type() == tenant.Secret && key.Usable(now) && lasting < 1 {
+		if key.Type() == tenant.Secret && !key.IsNarrowed() && key.Usable(now) && lasting < 1 {
 			return domain.Fail(domain.Conflict, "last_secret_key",
 				"This is the last secret key that lasts. Rotate it, or create another one first.")
 		}

@@ -26,11 +26,11 @@ type callee struct {
 	weight  int64            // how many bytes it takes to find out what it gives
 }
 
-// calledBy finds those workflows that a version may call: those of its sub-tenant. Nothing is known
+// calledBy finds those workflows within a scope that a version may call: those of its sub-tenant. Nothing is known
 // of itself, for it may give something else from now on.
-func calledBy(ctx context.Context, st outbound.Stores, ver *workflow.Version, ids []workflow.ID, room int64) (map[workflow.ID]callee, error) {
+func calledBy(ctx context.Context, st outbound.Stores, scope tenant.Scope, ver *workflow.Version, ids []workflow.ID, room int64) (map[workflow.ID]callee, error) {
 	called := make(map[workflow.ID]callee)
-	scope, looked := tenant.All(ver.Tenant()), 0
+	looked := 0
 	for _, id := range ids {
 		active, err := st.Firing.Version(ctx, scope, id, "")
 		if errors.Is(err, domain.NotFound) || err == nil && active.SubTenant != ver.SubTenant() {

@@ -182,7 +182,7 @@ func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.Ver
 		found.triggers, schemas = h.attached(), h.payloadSchemas()
 		if err == nil {
 			need = weightOfCheck(found.version.Graph()) + weightOfSchemas(schemas)
-			found.called, err = calledBy(ctx, st, found.version, calls(found.version.Graph()), s.roomForCallees(need))
+			found.called, err = calledBy(ctx, st, who.Scope, found.version, calls(found.version.Graph()), s.roomForCallees(need))
 		}
 		return err
 	})

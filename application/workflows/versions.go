@@ -72,12 +72,16 @@ func (s *Versions) Create(ctx context.Context, who tenant.Caller, idempotency do
 	return made, err
 }
 
-// registry returns what the caller's tenant can build with, after what else is read first.
+// registry returns what the caller can build with, after what else is read first.
 func (s *Versions) registry(ctx context.Context, who tenant.Caller, first func(context.Context, outbound.Stores) error) (*node.Registry, error) {
 	if err := s.work.View(ctx, first); err != nil {
 		return nil, err
 	}
-	return s.directory.CurrentRegistry(ctx, who.Tenant())
+	registry, err := s.directory.CurrentRegistry(ctx, who.Tenant())
+	if err != nil {
+		return nil, err
+	}
+	return registry.For(who), nil
 }
 
 // Get returns a version.

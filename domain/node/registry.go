@@ -2,6 +2,7 @@ package node
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -10,6 +11,10 @@ import (
 // Registry is the catalogue of node types that one tenant sees. It is immutable.
 // The zero value knows no node.
 type Registry struct {
+	owner    tenant.ID
+	disabled []string
+	custom   []*Custom
+
 	entries []NodeType
 	known   map[identity]NodeType
 	types   map[Type]bool
@@ -30,7 +35,7 @@ type identity struct {
 // neither trigger nodes nor custom nodes. When two custom nodes claim one type and
 // version the first one stands.
 func RegistryFor(owner tenant.ID, l tenant.Language, disabled []string, custom []*Custom) Registry {
-	g := Registry{known: make(map[identity]NodeType), types: make(map[Type]bool)}
+	g := Registry{owner: owner, disabled: disabled, custom: custom, known: make(map[identity]NodeType), types: make(map[Type]bool)}
 	for _, n := range platform(l) {
 		switch {
 		case n.Type.IsTrigger():
@@ -60,6 +65,25 @@ func RegistryFor(owner tenant.ID, l tenant.Language, disabled []string, custom [
 		)
 	})
 	return g
+}
+
+// For returns what a caller of the owner sees of the registry, in the caller's language. It is
+// the same one unless something narrows the caller's key.
+func (g *Registry) For(who tenant.Caller) *Registry {
+	n := who.Narrowing
+	if n.NodeTypes == nil && n.Language == "" {
+		return g
+	}
+	seen := *g
+	if n.Language != "" {
+		seen = RegistryFor(g.owner, n.Language, g.disabled, g.custom)
+	}
+	isHidden := func(t Type) bool { return !t.IsTrigger() && !n.AllowsNodeType(string(t)) }
+	seen.entries = slices.DeleteFunc(slices.Clone(seen.entries), func(of NodeType) bool { return isHidden(of.Type) })
+	seen.known, seen.types = maps.Clone(seen.known), maps.Clone(seen.types)
+	maps.DeleteFunc(seen.known, func(of identity, _ NodeType) bool { return isHidden(of.nodeType) })
+	maps.DeleteFunc(seen.types, func(of Type, _ bool) bool { return isHidden(of) })
+	return &seen
 }
 
 func (g *Registry) know(n NodeType) {

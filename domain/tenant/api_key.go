@@ -32,15 +32,17 @@ type KeyState struct {
 	LastUsedAt *time.Time
 	ExpiresAt  *time.Time
 	RevokedAt  *time.Time
-	Successor  KeyID // that took its place when it was rotated; empty for none
+	Successor  KeyID     // that took its place when it was rotated; empty for none
+	Narrowing  Narrowing // to a part of the tenant
 	Revision   int64
 }
 
-// KeyDraft is a key as its maker asks for it.
+// KeyDraft is a public or secret key as its maker asks for it.
 type KeyDraft struct {
 	Type      KeyType
 	Name      string             // at most 255 characters; none is fine
 	ExpiresAt *time.Time         // nil for never
+	Narrowing Narrowing          // of which a key takes SubTenant and Rights
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -50,15 +52,17 @@ func NewAPIKey(id KeyID, owner ID, d KeyDraft, text KeyText, now time.Time) (*AP
 	var r domain.Rules
 	r.Add(d.Malformed...)
 	r.Check(d.Type != "", "type", domain.Required, "must be %s", domain.OneOf(KeyTypes()...))
-	r.Check(d.Type.Valid(), "type", domain.NotAllowed, "must be %s, not %q", domain.OneOf(KeyTypes()...), string(d.Type))
+	r.Check(d.Type.IsLasting(), "type", domain.NotAllowed, "must be %s, not %q", domain.OneOf(KeyTypes()...), string(d.Type))
 	r.Text(d.Name, "name", 0, MaxName)
+	d.Narrowing.check(&r)
+	r.Check(d.Narrowing.Rights == nil || len(d.Narrowing.Rights) > 0, "permissions", domain.TooShort, "must have at least one item; leave it out for all that a %s key may do", string(d.Type))
 	r.Check(d.ExpiresAt == nil || d.ExpiresAt.After(now), "expiresAt", domain.TooSmall, "must be in the future")
 	if err := r.Err("api_key_invalid", "The API key is not valid."); err != nil {
 		return nil, err
 	}
 	return &APIKey{KeyState{
 		ID: id, Tenant: owner, Type: text.Type(), Name: d.Name, Hash: text.Hash(), LastFour: text.LastFour(),
-		CreatedAt: now, ExpiresAt: domain.CopyOf(d.ExpiresAt), Revision: 1,
+		Narrowing: d.Narrowing.complete(), CreatedAt: now, ExpiresAt: domain.CopyOf(d.ExpiresAt), Revision: 1,
 	}}, nil
 }
 
@@ -94,6 +98,12 @@ func (k *APIKey) ExpiresAt() *time.Time { return domain.CopyOf(k.state.ExpiresAt
 
 // RevokedAt is when the key was revoked; nil when it was not.
 func (k *APIKey) RevokedAt() *time.Time { return domain.CopyOf(k.state.RevokedAt) }
+
+// Narrowing is what limits the key to a part of its tenant. Callers only read it.
+func (k *APIKey) Narrowing() Narrowing { return k.state.Narrowing }
+
+// IsNarrowed says whether the key is limited to a part of its tenant, as every embed token is.
+func (k *APIKey) IsNarrowed() bool { return k.state.Type == Embed || k.state.Narrowing.limits() }
 
 // Revision counts the key's changes.
 func (k *APIKey) Revision() int64 { return k.state.Revision }
@@ -154,6 +164,7 @@ func (k *APIKey) RecentlyUsed(at time.Time) bool {
 }
 
 func (s KeyState) clone() KeyState {
+	s.Narrowing = s.Narrowing.clone()
 	s.LastUsedAt, s.ExpiresAt, s.RevokedAt = domain.CopyOf(s.LastUsedAt), domain.CopyOf(s.ExpiresAt), domain.CopyOf(s.RevokedAt)
 	return s
 }

@@ -14,20 +14,25 @@ type KeyType string
 const (
 	Public KeyType = "public" // pk_…: client-side code, may be seen by anyone, mostly reads
 	Secret KeyType = "secret" // sk_…: servers only, may do everything
+	Embed  KeyType = "embed"  // ek_…: embed tokens, for pages of the tenant's own customers
 )
 
-// KeyTypes lists both types.
+// KeyTypes lists the types that last until they are revoked: all but [Embed].
 func KeyTypes() []KeyType { return []KeyType{Public, Secret} }
 
-// Valid says whether t is a type that exists.
-func (t KeyType) Valid() bool { return t == Public || t == Secret }
+// IsLasting says whether t is one of [KeyTypes].
+func (t KeyType) IsLasting() bool { return t == Public || t == Secret }
 
-// Prefix is what the text of a key of this type begins with: "pk_" or "sk_".
+// Prefix is what the text of a key of this type begins with: "pk_", "sk_" or "ek_".
 func (t KeyType) Prefix() string {
-	if t == Secret {
+	switch t {
+	case Secret:
 		return "sk_"
+	case Embed:
+		return "ek_"
+	default:
+		return "pk_"
 	}
-	return "pk_"
 }
 
 // Sizes of a key's text. Behind the prefix stand 34 random base62 characters (202
@@ -68,7 +73,7 @@ func NewKeyText(t KeyType, entropy [KeyEntropy]byte) KeyText {
 // ParseKeyText accepts a text of the right shape whose checksum agrees, else
 // returns [ErrMalformedKey].
 func ParseKeyText(text string) (KeyText, error) {
-	if len(text) != keyTextLen || (text[:3] != Public.Prefix() && text[:3] != Secret.Prefix()) {
+	if len(text) != keyTextLen || (text[:3] != Public.Prefix() && text[:3] != Secret.Prefix() && text[:3] != Embed.Prefix()) {
 		return KeyText{}, ErrMalformedKey
 	}
 	for i := 3; i < len(text); i++ {
@@ -84,10 +89,14 @@ func ParseKeyText(text string) (KeyText, error) {
 
 // Type is read off the prefix.
 func (k KeyText) Type() KeyType {
-	if strings.HasPrefix(k.text, Secret.Prefix()) {
+	switch {
+	case strings.HasPrefix(k.text, Secret.Prefix()):
 		return Secret
+	case strings.HasPrefix(k.text, Embed.Prefix()):
+		return Embed
+	default:
+		return Public
 	}
-	return Public
 }
 
 // Hash is what a store keeps and looks the key up by.

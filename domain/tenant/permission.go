@@ -1,6 +1,11 @@
 package tenant
 
-import "github.com/sluicehq/sluice/domain"
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluicehq/sluice/domain"
+)
 
 // Operation is something that a key may ask for. Its name is stable: it is the
 // operation's name in the logs, the metrics and the API description.
@@ -20,7 +25,8 @@ const (
 type Permission struct {
 	Operation Operation
 	Public    Access
-	Secret    Access
+	Secret    Access  // of embed tokens, too, as far as their rights go
+	Rights    []Right // all of which a key with rights needs; none for what no such key may do
 }
 
 // Authenticate is what every request needs, also one for an unknown route.
@@ -65,6 +71,9 @@ const (
 	CreateKey        Operation = "createApiKey"
 	RotateKey        Operation = "rotateApiKey"
 	RevokeKey        Operation = "revokeApiKey"
+	ReadEmbedTokens   Operation = "readEmbedTokens"
+	CreateEmbedToken  Operation = "createEmbedToken"
+	RevokeEmbedTokens Operation = "revokeEmbedTokens"
 	ReadSettings     Operation = "readSettings"
 	ChangeSettings   Operation = "changeSettings"
 
@@ -98,9 +107,13 @@ const (
 	CheckCustomNode  Operation = "checkCustomNode" // asks its endpoint whether it lives
 )
 
+// anyRight stands for an operation that every key with rights may perform.
+var anyRight = []Right{}
+
 // permissions is the whole table: operation × type of key (specification,
 // "Authentication", and the rows that settle what it leaves open).
 var permissions = []Permission{
+<<<<<<< HEAD
 	{Authenticate, Allowed, Allowed},
 	{ReadWorkflows, Allowed, Allowed},
 	{CreateWorkflow, Denied, Allowed},
@@ -119,13 +132,13 @@ var permissions = []Permission{
 	{ChangeTrigger, Denied, Allowed},
 	{DeleteTrigger, Denied, Allowed},
 	{PreviewSchedule, Denied, Allowed},
-	{ReadHook, Denied, Allowed},
-	{CreateHook, Denied, Allowed},
-	{ChangeHook, Denied, Allowed},
-	{DeleteHook, Denied, Allowed},
-	{RotateHook, Denied, Allowed},
-	{TestHook, Denied, Allowed},
-	{ReplayDelivery, Denied, Allowed},
+	{ReadHook, Denied, Allowed, []Right{ReadTriggersRight}},
+	{CreateHook, Denied, Allowed, []Right{WriteTriggersRight}},
+	{ChangeHook, Denied, Allowed, []Right{WriteTriggersRight}},
+	{DeleteHook, Denied, Allowed, []Right{WriteTriggersRight}},
+	{RotateHook, Denied, Allowed, []Right{WriteTriggersRight}},
+	{TestHook, Denied, Allowed, []Right{WriteTriggersRight}},
+	{ReplayDelivery, Denied, Allowed, []Right{WriteTriggersRight, StartRunsRight}},
 	{ReadSubTenants, Allowed, Allowed},
 	{CreateSubTenant, Denied, Allowed},
 	{ChangeSubTenant, Denied, Allowed},
@@ -167,6 +180,70 @@ var permissions = []Permission{
 	{ReadNodeSecret, Denied, Allowed},
 	{RotateNodeSecret, Denied, Allowed},
 	{CheckCustomNode, Denied, Allowed},
+=======
+	{Authenticate, Allowed, Allowed, anyRight},
+	{ReadWorkflows, Allowed, Allowed, []Right{ReadWorkflowsRight}},
+	{CreateWorkflow, Denied, Allowed, []Right{WriteWorkflowsRight}},
+	{ChangeWorkflow, Denied, Allowed, []Right{WriteWorkflowsRight}},
+	{DeleteWorkflow, Denied, Allowed, []Right{WriteWorkflowsRight}},
+	{ReadVersions, Allowed, Allowed, []Right{ReadWorkflowsRight}},
+	{CreateVersion, Denied, Allowed, []Right{WriteWorkflowsRight}},
+	{ChangeVersion, Denied, Allowed, []Right{WriteWorkflowsRight}},
+	{DeleteVersion, Denied, Allowed, []Right{WriteWorkflowsRight}},
+	{PublishVersion, Denied, Allowed, []Right{PublishWorkflowsRight}},
+	{ValidateVersion, Denied, Allowed, []Right{ReadWorkflowsRight}},
+	{CompleteVersion, Denied, Allowed, []Right{WriteWorkflowsRight}},
+	{RollbackWorkflow, Denied, Allowed, []Right{PublishWorkflowsRight}},
+	{ReadTriggers, Allowed, Allowed, []Right{ReadTriggersRight}},
+	{CreateTrigger, TenantsChoice, Allowed, []Right{WriteTriggersRight}},
+	{ChangeTrigger, Denied, Allowed, []Right{WriteTriggersRight}},
+	{DeleteTrigger, Denied, Allowed, []Right{WriteTriggersRight}},
+	{PreviewSchedule, Denied, Allowed, []Right{ReadTriggersRight}},
+	{ReadSubTenants, Allowed, Allowed, nil},
+	{CreateSubTenant, Denied, Allowed, nil},
+	{ChangeSubTenant, Denied, Allowed, nil},
+	{DeleteSubTenant, Denied, Allowed, nil},
+	{ReadNodeRegistry, Allowed, Allowed, anyRight},
+	{ReadCustomNodes, Denied, Allowed, nil},
+	{CreateCustomNode, Denied, Allowed, nil},
+	{ChangeCustomNode, Denied, Allowed, nil},
+	{DeleteCustomNode, Denied, Allowed, nil},
+	{ReadKeys, Denied, Allowed, nil},
+	{CreateKey, Denied, Allowed, nil},
+	{RotateKey, Denied, Allowed, nil},
+	{RevokeKey, Denied, Allowed, nil},
+	{ReadEmbedTokens, Denied, Allowed, nil},
+	{CreateEmbedToken, Denied, Allowed, nil},
+	{RevokeEmbedTokens, Denied, Allowed, nil},
+	{ReadSettings, Denied, Allowed, nil},
+	{ChangeSettings, Denied, Allowed, nil},
+	{ReadWebhookEndpoints, Denied, Allowed, nil},
+	{CreateWebhookEndpoint, Denied, Allowed, nil},
+	{ChangeWebhookEndpoint, Denied, Allowed, nil},
+	{DeleteWebhookEndpoint, Denied, Allowed, nil},
+	{RotateWebhookSecret, Denied, Allowed, nil},
+	{TestWebhookEndpoint, Denied, Allowed, nil},
+	{ReadDeliveries, Denied, Allowed, nil},
+	{Redeliver, Denied, Allowed, nil},
+	{FireTrigger, Denied, Allowed, []Right{StartRunsRight}},
+	{ResumeRun, Denied, Allowed, []Right{ActOnRunsRight}},
+	{StartRun, Denied, Allowed, []Right{StartRunsRight}},
+	{ReadRuns, Denied, Allowed, []Right{ReadRunsRight}},
+	{FollowRun, Denied, Allowed, []Right{ReadRunsRight}},
+	{FollowLists, Denied, Allowed, []Right{ReadRunsRight}},
+	{CancelRun, Denied, Allowed, []Right{ActOnRunsRight}},
+	{RetryRun, Denied, Allowed, []Right{ActOnRunsRight}},
+	{RerunRun, Denied, Allowed, []Right{ActOnRunsRight}},
+	{StartVersionRun, Denied, Allowed, []Right{StartRunsRight}},
+	{StartJob, Denied, Allowed, []Right{ActOnRunsRight}},
+	{ReadJobs, Denied, Allowed, []Right{ReadRunsRight}},
+	{CancelJob, Denied, Allowed, []Right{ActOnRunsRight}},
+	{SimulateVersion, Denied, Allowed, []Right{ReadWorkflowsRight}},
+	{TestNode, Denied, Allowed, []Right{WriteWorkflowsRight, StartRunsRight}},
+	{ReadNodeSecret, Denied, Allowed, nil},
+	{RotateNodeSecret, Denied, Allowed, nil},
+	{CheckCustomNode, Denied, Allowed, nil},
+>>>>>>> 96d17e7 (wip: narrowed keys)
 }
 
 var permissionOf = func() map[Operation]Permission {
@@ -181,8 +258,12 @@ var permissionOf = func() map[Operation]Permission {
 // whose scope is one.
 var ofWholeTenant = map[Operation]bool{
 	CreateCustomNode: true, ChangeCustomNode: true, DeleteCustomNode: true, CheckCustomNode: true, ReadNodeSecret: true, RotateNodeSecret: true,
-	ReadKeys: true, CreateKey: true, RotateKey: true, RevokeKey: true, ReadSettings: true, ChangeSettings: true,
+	ReadKeys: true, CreateKey: true, RotateKey: true, RevokeKey: true, ReadEmbedTokens: true, CreateEmbedToken: true, RevokeEmbedTokens: true,
+	ReadSettings: true, ChangeSettings: true,
 }
+
+// acrossWorkflows are the operations that keep to a sub-tenant, and not to some of its workflows.
+var acrossWorkflows = map[Operation]bool{StartJob: true}
 
 // Permissions returns the whole table of permissions.
 func Permissions() []Permission { return append([]Permission(nil), permissions...) }
@@ -194,7 +275,7 @@ func (o Operation) Access(t KeyType) (access Access, ok bool) {
 	switch {
 	case !ok:
 		return Denied, false
-	case t == Secret:
+	case t == Secret, t == Embed:
 		return p.Secret, true
 	default:
 		return p.Public, true
@@ -204,10 +285,18 @@ func (o Operation) Access(t KeyType) (access Access, ok bool) {
 // Caller is who asks: a tenant, through one of its keys. It is an argument of
 // every use case.
 type Caller struct {
-	Scope    Scope // which records the key reaches
-	Key      KeyID
-	KeyType  KeyType
-	Settings Settings // the tenant's settings as they were when the caller was recognized
+	Scope     Scope // which records the key reaches
+	Key       KeyID
+	KeyType   KeyType
+	Narrowing Narrowing // what else limits the key
+	Settings  Settings  // the tenant's settings as they were when the caller was recognized
+}
+
+// CallerWith is who asks with a key of the tenant.
+func CallerWith(k *APIKey, ten *Tenant) Caller {
+	return Caller{
+		Scope: k.state.Narrowing.within(ten.ID()), Key: k.ID(), KeyType: k.Type(), Narrowing: k.state.Narrowing, Settings: ten.Settings(),
+	}
 }
 
 // Operator is the caller on whose behalf the operator of the gateway acts for a
@@ -218,20 +307,50 @@ func Operator(t ID) Caller { return Caller{Scope: All(t), KeyType: Secret} }
 func (c Caller) Tenant() ID { return c.Scope.Tenant() }
 
 // May returns nil when the caller may perform the operation, else a Forbidden
-// error with the code key_type_not_allowed, or outside_scope where only the caller's scope
-// stands against it.
+// error with the code key_type_not_allowed, permission_missing where the key's rights stand against
+// it, or outside_scope where only the caller's scope does.
 func (c Caller) May(o Operation) error {
-	switch access, _ := o.Access(c.KeyType); {
-	case access == Allowed && ofWholeTenant[o] && c.Scope.SubTenant() != nil:
-		return domain.Fail(domain.Forbidden, "outside_scope", "Only records of one sub-tenant are within reach, and this concerns the tenant as a whole.")
-	case access == Allowed:
+	row, known := permissionOf[o]
+	access := row.Secret
+	if c.KeyType == Public {
+		access = row.Public
+	}
+	isChosen := access == TenantsChoice && o == CreateTrigger && c.Settings.PublicTriggers() == PublicTriggersLimited
+	switch {
+	case !known || access != Allowed && !isChosen:
+		return c.refuse()
+	case c.Narrowing.Rights != nil && !c.hasRights(row.Rights):
+		return missingRights(row.Rights)
+	case ofWholeTenant[o] && !c.Scope.IsWhole():
+		return domain.Fail(domain.Forbidden, "outside_scope", "Only a part of the tenant's records is within reach, and this concerns the tenant as a whole.")
+	case acrossWorkflows[o] && c.Scope.Workflows() != nil:
+		return domain.Fail(domain.Forbidden, "outside_scope", "Only some workflows are within reach, and this concerns all of them.")
+	default:
 		return nil
-	case access == TenantsChoice && o == CreateTrigger && c.Settings.PublicTriggers() == PublicTriggersLimited:
-		return nil
-	case c.KeyType == Public:
+	}
+}
+
+// refuse is the error for what no key of the type may do.
+func (c Caller) refuse() error {
+	if c.KeyType == Public {
 		return domain.Fail(domain.Forbidden, "key_type_not_allowed",
 			"A public key (pk_) may not do this. Use a secret key (sk_), on your servers only.")
-	default:
-		return domain.Fail(domain.Forbidden, "key_type_not_allowed", "A %s key may not do this.", c.KeyType)
 	}
+	return domain.Fail(domain.Forbidden, "key_type_not_allowed", "A %s key may not do this.", c.KeyType)
+}
+
+// hasRights says whether the caller's rights are enough for an operation that needs these.
+func (c Caller) hasRights(needed []Right) bool {
+	return needed != nil && !slices.ContainsFunc(needed, func(r Right) bool { return !slices.Contains(c.Narrowing.Rights, r) })
+}
+
+func missingRights(needed []Right) error {
+	if needed == nil {
+		return domain.Fail(domain.Forbidden, "permission_missing", "This takes a secret key (sk_) without permissions of its own.")
+	}
+	names := make([]string, len(needed))
+	for i, r := range needed {
+		names[i] = string(r)
+	}
+	return domain.Fail(domain.Forbidden, "permission_missing", "This takes a key or token with the permission %s.", strings.Join(names, " and "))
 }

@@ -12,12 +12,17 @@ type Quota struct {
 const maxQuota = 1_000_000
 
 // DefaultQuota is the specification's limit for a type of key: 100 requests a
-// minute and 20 at once for a public key, 1000 and 100 for a secret key.
+// minute and 20 at once for a public key, 1000 and 100 for a secret key; 300 and 20 for
+// each subject of embed tokens.
 func DefaultQuota(t KeyType) Quota {
-	if t == Secret {
+	switch t {
+	case Secret:
 		return Quota{PerMinute: 1000, Concurrent: 100}
+	case Embed:
+		return Quota{PerMinute: 300, Concurrent: 20}
+	default:
+		return Quota{PerMinute: 100, Concurrent: 20}
 	}
-	return Quota{PerMinute: 100, Concurrent: 20}
 }
 
 func (q Quota) check(r *domain.Rules, path string) {

@@ -18,16 +18,24 @@ type Admission interface {
 	// unauthenticated, so that nobody learns which. Too many requests in a minute are
 	// RateLimited with the code rate_limit_exceeded, too many at the same time with
 	// too_many_concurrent_requests. A key of the wrong type is Forbidden with the code
-	// key_type_not_allowed.
+	// key_type_not_allowed, and so are one whose rights or whose scope are not enough
+	// (permission_missing, outside_scope) and a token from a page of another origin
+	// (origin_not_allowed).
 	//
 	// What was found out before an error is in the answer next to it. Leave is never
 	// nil and must be called when the request is done.
-	Admit(ctx context.Context, keyText string, op tenant.Operation) (Admitted, error)
+	Admit(ctx context.Context, with Credentials, op tenant.Operation) (Admitted, error)
 
 	// Confirm says whether somebody who was admitted still may, for an answer that lasts:
 	// nil, or the Unauthenticated or the Forbidden error of Admit. It counts nothing, and is
 	// cheap enough to be asked every few seconds for each of them.
-	Confirm(ctx context.Context, keyText string, op tenant.Operation) error
+	Confirm(ctx context.Context, with Credentials, op tenant.Operation) error
+}
+
+// Credentials are what a request says of who makes it.
+type Credentials struct {
+	Key    string // the text of a key or an embed token
+	Origin string // of the page that makes it in a browser, as the header Origin has it; empty for none
 }
 
 // Admitted is what is known about a request once its key was recognized.

@@ -25,23 +25,38 @@ type TenantRepository interface {
 	Delete(ctx context.Context, id tenant.ID) error
 }
 
-// APIKeyRepository keeps API keys without their texts.
+// APIKeyRepository keeps API keys without their texts, embed tokens among them. Those that are limited to a
+// part of the tenant lie apart, so that versions of the gateway that do not know of them refuse them.
 type APIKeyRepository interface {
 	Insert(ctx context.Context, k *tenant.APIKey) error
 
 	// Get returns NotFound with the code api_key_not_found for an unknown id.
 	Get(ctx context.Context, owner tenant.ID, id tenant.KeyID) (*tenant.APIKey, error)
 
-	// List returns a page of the tenant's keys, the newest first, and their exact
+	// List returns a page of the tenant's keys without embed tokens, the newest first, and their exact
 	// number.
 	List(ctx context.Context, owner tenant.ID, page domain.PageRequest) (domain.Page[*tenant.APIKey], error)
 
 	Update(ctx context.Context, k *tenant.APIKey) error
 
-	// CountUsable counts the tenant's keys of a type that are usable at the time. In
+	// CountUsable counts the keys of a type that are usable at the time and not limited to a part of the tenant. In
 	// a unit that writes, it also holds back other units that count the same
 	// tenant's keys, so that two of them cannot each end the last but one.
 	CountUsable(ctx context.Context, owner tenant.ID, t tenant.KeyType, at time.Time) (int, error)
+}
+
+// EmbedTokenRepository is for many embed tokens at once; one is inserted, read and updated as
+// the API key that it is.
+type EmbedTokenRepository interface {
+	// List returns a page of the tokens that fit, the newest first, and their exact number.
+	List(ctx context.Context, owner tenant.ID, f tenant.EmbedTokenFilter, page domain.PageRequest) (domain.Page[*tenant.APIKey], error)
+
+	// RevokeAll revokes the tokens that fit and have not ended at the time, and says how many.
+	RevokeAll(ctx context.Context, owner tenant.ID, f tenant.EmbedTokenFilter, at time.Time) (int, error)
+
+	// Sweep removes at most limit tokens, of any tenant, that expired before the time, and returns
+	// how many.
+	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
 // CredentialRepository answers the one question that comes before a tenant is

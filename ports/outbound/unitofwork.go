@@ -40,6 +40,7 @@ type UnitOfWork interface {
 type Stores struct {
 	Tenants             TenantRepository
 	APIKeys             APIKeyRepository
+	EmbedTokens         EmbedTokenRepository
 	Credentials         CredentialRepository
 	Workflows           WorkflowRepository
 	Versions            VersionRepository
