@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
 )
 
 // The headers of admission, as [http.CanonicalHeaderKey] spells them.
@@ -32,11 +33,21 @@ func apiKey(h http.Header) string {
 	return ""
 }
 
+// credentials are the key of a request and the page that makes it. One of the gateway's own
+// pages has its origin, which is the host that the request is for.
+func credentials(r *http.Request) inbound.Credentials {
+	origin := r.Header.Get("Origin")
+	if _, host, _ := strings.Cut(origin, "://"); host == r.Host {
+		origin = ""
+	}
+	return inbound.Credentials{Key: apiKey(r.Header), Origin: origin}
+}
+
 // admitted runs a route's handler for those who may perform its operation.
 func (a *API) admitted(r route) gin.HandlerFunc {
 	strict := r.isStrict()
 	return func(c *gin.Context) {
-		in, err := a.ports.Admission.Admit(c.Request.Context(), apiKey(c.Request.Header), r.operation)
+		in, err := a.ports.Admission.Admit(c.Request.Context(), credentials(c.Request), r.operation)
 		defer in.Leave()
 		state := exchange.StateOf(c)
 		state.Caller, state.Strict = in.Caller, strict

@@ -21,6 +21,7 @@ import (
 type Ports struct {
 	Admission   inbound.Admission
 	APIKeys     inbound.APIKeys
+	EmbedTokens inbound.EmbedTokens
 	Completions inbound.Completions
 	CustomNodes inbound.CustomNodes
 	Firing      inbound.Firing

@@ -16,9 +16,10 @@ import (
 // keyBody is an API key as clients see it. The text stands only on the first answer
 // to the request that made the key.
 type keyBody struct {
-	ID         string `json:"id"`
-	Type       string `json:"type"`
-	Name       string `json:"name"`
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	Name string `json:"name"`
+	narrowingBody
 	LastFour   string `json:"lastFour"`
 	Key        string `json:"key,omitempty"`
 	CreatedAt  string `json:"createdAt"`
@@ -29,7 +30,7 @@ type keyBody struct {
 
 func keyBodyOf(k *tenant.APIKey) keyBody {
 	return keyBody{
-		ID: string(k.ID()), Type: string(k.Type()), Name: k.Name(), LastFour: k.LastFour(), CreatedAt: exchange.Timestamp(k.CreatedAt()),
+		ID: string(k.ID()), Type: string(k.Type()), Name: k.Name(), narrowingBody: narrowingBodyOf(k.Narrowing()), LastFour: k.LastFour(), CreatedAt: exchange.Timestamp(k.CreatedAt()),
 		LastUsedAt: exchange.OptionalTimestamp(k.LastUsedAt()), ExpiresAt: exchange.OptionalTimestamp(k.ExpiresAt()), RevokedAt: exchange.OptionalTimestamp(k.RevokedAt()),
 	}
 }
@@ -73,6 +74,10 @@ func keyDraft(body jsonread.Object) tenant.KeyDraft {
 			draft.ExpiresAt = &at
 		}
 	}
+	if sub := body.OptionalString("subTenantId", &r); sub != nil {
+		draft.Narrowing.SubTenant = (*tenant.SubTenantID)(sub)
+	}
+	draft.Narrowing.Rights = readRights(body, &r)
 	draft.Malformed = r.Violations()
 	return draft
 }

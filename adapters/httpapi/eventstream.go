@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
 )
 
 // confirmInterval is how often a stream asks whether its key may still read it.
@@ -54,7 +55,7 @@ func (a *API) serveEvents(c *gin.Context, who tenant.Caller, op tenant.Operation
 	ctx, end := context.WithCancelCause(c.Request.Context())
 	defer end(nil)
 	defer context.AfterFunc(a.streams, func() { end(errStopping()) })()
-	go a.confirm(ctx, end, c.GetHeader(headerKey), op)
+	go a.confirm(ctx, end, credentials(c.Request), op)
 	events, stop := stream.NewEvents(ctx, c.Writer)
 	defer stop()
 	s := &eventStream{events: events, state: exchange.StateOf(c)}
@@ -93,7 +94,7 @@ func (s *eventStream) begin(comment string, follows bool) error {
 
 // confirm ends a stream that its client may not read any more: the key was revoked or has
 // expired, or its tenant was suspended or deleted.
-func (a *API) confirm(ctx context.Context, end context.CancelCauseFunc, key string, op tenant.Operation) {
+func (a *API) confirm(ctx context.Context, end context.CancelCauseFunc, with inbound.Credentials, op tenant.Operation) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			end(fmt.Errorf("panic: %v\n%s", thrown, debug.Stack()))
@@ -107,7 +108,7 @@ func (a *API) confirm(ctx context.Context, end context.CancelCauseFunc, key stri
 			return
 		case <-ticker.C:
 		}
-		err := a.ports.Admission.Confirm(ctx, key, op)
+		err := a.ports.Admission.Confirm(ctx, with, op)
 		if errors.Is(err, domain.Unauthenticated) || errors.Is(err, domain.Forbidden) {
 			end(err)
 			return // any other error, as of a database that is gone, says nothing about the key

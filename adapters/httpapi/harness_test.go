@@ -96,7 +96,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	hooked := hooks.New(work, directory.NewHooks(known, expression.Compiler{}), fired, moved, expression.Checker{}, limiter, g.clock, g.random, budget.Divide(1<<40, 2).OfRuns(), func() string { return "https://hooks.example.com" })
 	ports := httpapi.Ports{
 		Admission: admission.New(known, limiter, g.clock),
-		APIKeys:   tenants.NewKeys(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
+		APIKeys:   tenants.NewKeys(store, g.clock, g.random), EmbedTokens: tenants.NewEmbedTokens(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
 		NodeChecks: checks, NodeSecrets: nodes.NewSecrets(store, g.clock, g.random),
 		Processes: timedProcesses{processes.New(store), g.clock},
 		Nodes:     nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(store, g.clock), checks), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),

@@ -26,6 +26,7 @@ func posts(e fixture) map[string][2]string {
 		"/sub-tenants":      {`{"name":"once"}`, `{"name":"other"}`},
 		"/custom-nodes":     {`{"type":"acme.once","name":"a","version":"1.0.0"}`, `{"type":"acme.once","name":"b","version":"1.0.0"}`},
 		"/api-keys":         {`{"type":"public"}`, `{"type":"secret"}`},
+		"/embed-tokens":     {`{"subTenantId":"a","preset":"viewer"}`, `{"subTenantId":"b","preset":"viewer"}`},
 		"/api-keys/" + e.ids["api-keys"] + "/rotate":                          {`{"graceSeconds":60}`, `{"graceSeconds":61}`},
 		"/custom-nodes/secret/rotate":                                         {`{"graceSeconds":60}`, `{"graceSeconds":61}`},
 		"/custom-nodes/" + e.ids["custom-nodes"] + "/check":                   {"", ""},

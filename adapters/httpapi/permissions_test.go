@@ -53,6 +53,7 @@ func (g *gateway) fixture(name string) fixture {
 	e.ids["api-keys"] = text(made("/api-keys", fmt.Sprintf(`{"type":"public","name":%q}`, e.marker())), "id")
 	e.ids["versionId"], e.ids["unhooked"], e.ids["deliveryId"] = e.ids["workflow-versions"], e.ids["triggers"], "hdl_00000000000000000000000000"
 	g.record(e)
+	g.storeEmbedToken(e)
 	g.webhook(e)
 	return e
 }
@@ -68,6 +69,21 @@ func (g *gateway) record(e fixture) {
 		_, err := st.Fires.Record(ctx, []*trigger.Fire{fire})
 		return err
 	})
+}
+
+// storeEmbedToken stores an embed token of the fixture's sub-tenant.
+func (g *gateway) storeEmbedToken(e fixture) {
+	g.Helper()
+	sub, viewer := tenant.SubTenantID(e.ids["subTenantId"]), tenant.Viewer
+	e.ids["embed-tokens"] = tenant.EmbedTokenIDPrefix + strings.TrimPrefix(string(e.id), tenant.IDPrefix)
+	var entropy [tenant.KeyEntropy]byte
+	copy(entropy[:], e.id)
+	token, err := tenant.NewEmbedToken(tenant.KeyID(e.ids["embed-tokens"]), e.id,
+		tenant.EmbedTokenDraft{Narrowing: tenant.Narrowing{SubTenant: &sub, Subject: e.marker()}, Preset: &viewer}, tenant.NewKeyText(tenant.Embed, entropy), noon)
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.write(func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Insert(ctx, token) })
 }
 
 // absent has an identifier for everything, and nothing of it exists.

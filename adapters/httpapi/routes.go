@@ -68,6 +68,11 @@ func (a *API) routes() []route {
 		{remove, "/api-keys/:id", tenant.RevokeKey, a.revokeKey("id")},
 		{post, "/api-keys/:id/rotate", tenant.RotateKey, a.rotateKey("id")},
 
+		{get, "/embed-tokens", tenant.ReadEmbedTokens, a.listEmbedTokens},
+		{post, "/embed-tokens", tenant.CreateEmbedToken, a.createEmbedToken},
+		{remove, "/embed-tokens", tenant.RevokeEmbedTokens, a.revokeEmbedTokens},
+		{remove, "/embed-tokens/:id", tenant.RevokeEmbedTokens, a.revokeEmbedToken},
+
 		{get, "/settings", tenant.ReadSettings, a.getSettings},
 		{patch, "/settings", tenant.ChangeSettings, a.updateSettings},
 	}
@@ -160,7 +165,7 @@ func (a *API) webhookRoutes() []route {
 
 // strictResources are those whose operations refuse members that they do not know, for every
 // client: a misspelled one would leave a door open.
-var strictResources = []string{prefix + "/api-keys", prefix + "/settings"}
+var strictResources = []string{prefix + "/api-keys", prefix + "/embed-tokens", prefix + "/settings"}
 
 // strictOperations do so as well: no client has ever sent them anything else.
 var strictOperations = map[tenant.Operation]bool{

@@ -11,14 +11,14 @@ import (
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
-// narrowing admits callers with the scope of a sub-tenant, which no key has yet.
+// narrowing admits callers with the scope of a sub-tenant, whatever their key.
 type narrowing struct {
 	inbound.Admission
 	to *tenant.SubTenantID // nil for the scope of the key
 }
 
-func (n *narrowing) Admit(ctx context.Context, keyText string, op tenant.Operation) (inbound.Admitted, error) {
-	in, err := n.Admission.Admit(ctx, keyText, op)
+func (n *narrowing) Admit(ctx context.Context, with inbound.Credentials, op tenant.Operation) (inbound.Admitted, error) {
+	in, err := n.Admission.Admit(ctx, with, op)
 	if err == nil && n.to != nil {
 		in.Caller.Scope = tenant.Only(in.Caller.Tenant(), *n.to)
 	}

@@ -53,18 +53,18 @@ type fakeAdmission struct {
 	confirm   atomic.Pointer[error] // what it says of those inside; nil that they may stay
 }
 
-func (d *fakeAdmission) Confirm(_ context.Context, key string, op tenant.Operation) error {
+func (d *fakeAdmission) Confirm(_ context.Context, with inbound.Credentials, op tenant.Operation) error {
 	d.confirmed.Add(1)
-	if said := d.confirm.Load(); said != nil && key == "sk_1" && op == tenant.FollowRun {
+	if said := d.confirm.Load(); said != nil && with.Key == "sk_1" && op == tenant.FollowRun {
 		return *said
 	}
 	return nil
 }
 
-func (d *fakeAdmission) Admit(_ context.Context, key string, _ tenant.Operation) (inbound.Admitted, error) {
+func (d *fakeAdmission) Admit(_ context.Context, with inbound.Credentials, _ tenant.Operation) (inbound.Admitted, error) {
 	d.inside.Add(1)
 	left, owner := false, tenant.ID("tenant_a")
-	if key == "sk_2" {
+	if with.Key == "sk_2" {
 		owner = "tenant_b"
 	}
 	return inbound.Admitted{

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,17 +23,13 @@ type Service struct {
 	directory outbound.Directory
 	limiter   outbound.Limiter
 	clock     outbound.Clock
-	own       []string
 }
 
 var _ inbound.Admission = (*Service)(nil)
 
-// OwnOrigins are the origins of the gateway's own pages, such as https://sluice.example.com.
-type OwnOrigins []string
-
 // New returns the service.
-func New(directory outbound.Directory, limiter outbound.Limiter, clock outbound.Clock, own OwnOrigins) *Service {
-	return &Service{directory: directory, limiter: limiter, clock: clock, own: own}
+func New(directory outbound.Directory, limiter outbound.Limiter, clock outbound.Clock) *Service {
+	return &Service{directory: directory, limiter: limiter, clock: clock}
 }
 
 // Admit recognizes the caller, counts the request and checks the permission.
@@ -48,7 +43,7 @@ func (s *Service) Admit(ctx context.Context, with inbound.Credentials, op tenant
 	if err := s.count(ctx, &in); err != nil {
 		return in, err
 	}
-	return in, s.allow(who, with.Origin, op)
+	return in, allow(who, with.Origin, op)
 }
 
 // Confirm recognizes the caller again, which is no use of its key.
@@ -57,12 +52,12 @@ func (s *Service) Confirm(ctx context.Context, with inbound.Credentials, op tena
 	if err != nil {
 		return err
 	}
-	return s.allow(who, with.Origin, op)
+	return allow(who, with.Origin, op)
 }
 
 // allow says whether a caller may perform an operation from a page of the origin, empty for none.
-func (s *Service) allow(who tenant.Caller, origin string, op tenant.Operation) error {
-	if origin != "" && !slices.Contains(s.own, origin) && !who.Narrowing.AllowsOrigin(origin) {
+func allow(who tenant.Caller, origin string, op tenant.Operation) error {
+	if origin != "" && !who.Narrowing.AllowsOrigin(origin) {
 		return domain.Fail(domain.Forbidden, "origin_not_allowed", "The token may not be used by pages of %s: its origins are %s.", origin, strings.Join(who.Narrowing.Origins, ", "))
 	}
 	return who.May(op)

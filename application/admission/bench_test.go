@@ -8,6 +8,7 @@ import (
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -59,7 +60,7 @@ func BenchmarkConfirm(b *testing.B) {
 	service, _, revealed := prepared(b, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := service.Confirm(context.Background(), revealed, tenant.FollowRun); err != nil {
+		if err := service.Confirm(context.Background(), inbound.Credentials{Key: revealed}, tenant.FollowRun); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -72,7 +73,7 @@ func BenchmarkAdmit(b *testing.B) {
 	service, ten, revealed := prepared(b, noon)
 	b.ReportAllocs()
 	for b.Loop() {
-		in, err := service.Admit(context.Background(), revealed, tenant.CreateTrigger)
+		in, err := service.Admit(context.Background(), inbound.Credentials{Key: revealed}, tenant.CreateTrigger)
 		if err != nil || in.Caller.Tenant() != ten.ID() {
 			b.Fatalf("admitted %+v, %v", in.Caller, err)
 		}

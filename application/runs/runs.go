@@ -72,7 +72,7 @@ func (s *Service) Get(ctx context.Context, who tenant.Caller, id run.ID) (shown 
 		if err != nil {
 			return err
 		}
-		if shown = s.shown(r); !r.Logged() {
+		if shown = s.shown(who, r); !r.Logged() {
 			return nil
 		}
 		shown.Logs = make(map[workflow.NodeID][]string)
@@ -110,7 +110,11 @@ func (s *Service) Inputs(ctx context.Context, who tenant.Caller, r *run.Run, mos
 	return inputs, size
 }
 
-func (s *Service) shown(r *run.Run) inbound.ShownRun {
+// shown is a run as a caller sees it: resume tokens are for who may use them.
+func (s *Service) shown(who tenant.Caller, r *run.Run) inbound.ShownRun {
+	if who.May(tenant.ResumeRun) != nil {
+		return inbound.ShownRun{Run: r}
+	}
 	return inbound.ShownRun{Run: r, Tokens: r.Tokens(s.key.Secret(r.ID()))}
 }
 

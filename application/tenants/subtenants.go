@@ -34,7 +34,7 @@ func (s *SubTenants) Create(ctx context.Context, who tenant.Caller, idempotency 
 			return err
 		}
 		id := s.random.ID(tenant.RegistrationIDPrefix)
-		if d.SubTenant == "" {
+		if d.SubTenant = who.Scope.OrOwn(d.SubTenant); d.SubTenant == "" {
 			d.SubTenant = tenant.SubTenantID(id)
 		}
 		if sub, err = tenant.NewSubTenant(tenant.RegistrationID(id), who.Tenant(), d, now); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/process"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -71,6 +72,11 @@ func (s *Service) SweepJobs(ctx context.Context) (removed int, err error) {
 // SweepHookKeys forgets what deliveries to hooks have started, where no sender repeats them any more.
 func (s *Service) SweepHookKeys(ctx context.Context) (removed int, err error) {
 	return s.sweep(ctx, hook.KeyRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Hooks.Keys })
+}
+
+// SweepEmbedTokens removes embed tokens that expired long enough ago.
+func (s *Service) SweepEmbedTokens(ctx context.Context) (removed int, err error) {
+	return s.sweep(ctx, tenant.TokenRetention, maxRecords, func(st outbound.Stores) sweeper { return st.EmbedTokens })
 }
 
 // SweepProcesses removes processes that died and were remembered long enough.

@@ -31,6 +31,7 @@ func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, idempotency d
 	if err = who.May(tenant.CreateWebhookEndpoint); err != nil {
 		return nil, err
 	}
+	d.SubTenant = who.Scope.OrOwn(d.SubTenant)
 	if err = who.Scope.Check(d.SubTenant); err != nil {
 		return nil, err
 	}

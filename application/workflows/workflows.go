@@ -31,6 +31,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, idempotency dom
 	if err = who.May(tenant.CreateWorkflow); err != nil {
 		return nil, err
 	}
+	d.SubTenant = who.Scope.OrOwn(d.SubTenant)
 	if err = who.Scope.Check(d.SubTenant); err != nil {
 		return nil, err
 	}

@@ -128,6 +128,7 @@ func encryptSecrets(ctx context.Context, log zerolog.Logger, secrets inbound.Sec
 		log.Warn().Err(err).Msg("encrypting secrets that were kept otherwise failed; it is tried again later")
 	case n > 0:
 		log.Info().Int("secrets", n).Msg("encrypted secrets that were in clear, or encrypted by a key that was replaced")
+		sweep(ctx, log, "embed tokens that have expired", upkeep.SweepEmbedTokens)
 	}
 }
 

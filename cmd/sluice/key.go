@@ -68,11 +68,19 @@ func (p *program) printIssued(issued inbound.IssuedKey) error {
 func (p *program) keyCreate(owner *string) *cobra.Command {
 	var d tenant.KeyDraft
 	var validFor time.Duration
+	var sub string
+	var permissions []string
 	cmd := &cobra.Command{
 		Use: "create --tenant TENANT", Short: "Create a key and print it, once", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if validFor < 0 {
 				return fmt.Errorf("%w: --valid-for must not be negative", errUsage)
+			}
+			if sub != "" {
+				d.Narrowing.SubTenant = (*tenant.SubTenantID)(&sub)
+			}
+			for _, right := range permissions {
+				d.Narrowing.Rights = append(d.Narrowing.Rights, tenant.Right(right))
 			}
 			if validFor > 0 {
 				end := time.Now().UTC().Add(validFor).Truncate(time.Millisecond)
@@ -89,6 +97,8 @@ func (p *program) keyCreate(owner *string) *cobra.Command {
 	}
 	cmd.Flags().StringVar((*string)(&d.Type), "type", string(tenant.Secret), "type of the key: public or secret")
 	cmd.Flags().StringVar(&d.Name, "name", "", "name of the key, for people")
+	cmd.Flags().StringVar(&sub, "sub-tenant", "", "the only sub-tenant whose records the key reaches (default: all of the tenant)")
+	cmd.Flags().StringSliceVar(&permissions, "permission", nil, "what the key may do, such as runs:read; may be repeated (default: all that its type may do)")
 	cmd.Flags().DurationVar(&validFor, "valid-for", 0, "how long the key is accepted, such as 720h (default: without end)")
 	return cmd
 }

@@ -63,6 +63,7 @@ var core = wire.NewSet(
 	schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)),
 	tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)),
 	tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)),
+	tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)),
 	tenants.NewSettings,
 	tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)),
 	triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)),

@@ -63,6 +63,15 @@ func (s Scope) Covers(sub SubTenantID, workflow string) bool {
 	return s.workflows == "" || slices.Contains(s.Workflows(), workflow)
 }
 
+// OrOwn is the sub-tenant that a new record belongs to: the one that was asked for, else the only
+// one that is reached.
+func (s Scope) OrOwn(asked SubTenantID) SubTenantID {
+	if asked == "" {
+		return s.sub
+	}
+	return asked
+}
+
 // Check returns nil when a record of a sub-tenant, empty for none, may be created or moved
 // there that belongs to no workflow, else a Forbidden error with the code outside_scope.
 func (s Scope) Check(sub SubTenantID) error {

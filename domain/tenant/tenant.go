@@ -15,8 +15,9 @@ type SubTenantID string
 
 // The prefixes of this package's identifiers.
 const (
-	IDPrefix    = "tenant"
-	KeyIDPrefix = "key"
+	IDPrefix           = "tenant"
+	KeyIDPrefix        = "key"
+	EmbedTokenIDPrefix = "emb" // of a [KeyID], too
 )
 
 // Bounds of a tenant's name, in characters.

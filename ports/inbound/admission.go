@@ -35,7 +35,7 @@ type Admission interface {
 // Credentials are what a request says of who makes it.
 type Credentials struct {
 	Key    string // the text of a key or an embed token
-	Origin string // of the page that makes it in a browser, as the header Origin has it; empty for none
+	Origin string // of the page of another origin that makes it in a browser, as the header Origin has it; empty for none
 }
 
 // Admitted is what is known about a request once its key was recognized.

@@ -62,7 +62,7 @@ type APIKeys interface {
 	// first.
 	List(ctx context.Context, who tenant.Caller, page domain.PageRequest) (domain.Page[*tenant.APIKey], error)
 
-	// Rotate makes a key of the same type, name and end and ends the old one after the
+	// Rotate makes a key of the same type, name, end and limits and ends the old one after the
 	// grace, 0 to 24 hours: with none, the old key is dead when this returns. A key
 	// that is not usable any more is a Conflict with the code api_key_not_active.
 	Rotate(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id tenant.KeyID, grace time.Duration) (IssuedKey, error)
@@ -71,6 +71,26 @@ type APIKeys interface {
 	// tenant.MaxGrace is a Conflict with the code last_secret_key: it can only be
 	// rotated. Revoking twice is fine.
 	Revoke(ctx context.Context, who tenant.Caller, id tenant.KeyID) (*tenant.APIKey, error)
+}
+
+// EmbedTokens is what can be done with the tokens by which a tenant shows a part of the gateway to
+// its own customers. Everybody but a secret key of the whole tenant is Forbidden.
+type EmbedTokens interface {
+	// Issue makes a token, whose text is in the answer and nowhere else. Every violation is
+	// reported at once, with the code embed_token_invalid.
+	Issue(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d tenant.EmbedTokenDraft) (IssuedKey, error)
+
+	// List returns a page of the tokens that fit, the newest first; those that ended stay for
+	// tenant.TokenRetention.
+	List(ctx context.Context, who tenant.Caller, f tenant.EmbedTokenFilter, page domain.PageRequest) (domain.Page[*tenant.APIKey], error)
+
+	// Revoke ends a token at once. An unknown id is NotFound with the code embed_token_not_found.
+	// Revoking twice is fine.
+	Revoke(ctx context.Context, who tenant.Caller, id tenant.KeyID) error
+
+	// RevokeAll ends all tokens that fit, of which there may be none. The filter must not be
+	// empty, else the error is Invalid with the code embed_token_invalid.
+	RevokeAll(ctx context.Context, who tenant.Caller, f tenant.EmbedTokenFilter) error
 }
 
 // Settings is what can be done with the settings of the caller's tenant.

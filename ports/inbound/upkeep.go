@@ -40,6 +40,10 @@ type Upkeep interface {
 	// SweepHookKeys forgets what deliveries to hooks have started, after hook.KeyRetention.
 	SweepHookKeys(ctx context.Context) (removed int, err error)
 
+	// SweepEmbedTokens does the same with embed tokens that expired longer than
+	// tenant.TokenRetention ago.
+	SweepEmbedTokens(ctx context.Context) (removed int, err error)
+
 	// SweepProcesses removes processes that were last seen longer than process.Retention ago.
 	SweepProcesses(ctx context.Context) (removed int, err error)
 }

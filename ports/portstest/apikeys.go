@@ -2,6 +2,7 @@ package portstest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +20,25 @@ func (f fixture) key(owner tenant.ID, kt tenant.KeyType, expiresAt *time.Time) *
 	k := f.newKey(owner, kt, expiresAt)
 	f.write(func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Insert(ctx, k) })
 	return k
+}
+
+// limited stores a key of the tenant that is limited to a sub-tenant, and ends an hour later.
+func (f fixture) limited(owner tenant.ID, kt tenant.KeyType, sub tenant.SubTenantID, subject string) *tenant.APIKey {
+	f.Helper()
+	ends := noon.Add(time.Hour)
+	st := f.newKey(owner, tenant.Secret, &ends).State()
+	st.Type, st.Narrowing = kt, tenant.Narrowing{SubTenant: &sub, Subject: subject}
+	k := tenant.RestoreAPIKey(st)
+	f.write(func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Insert(ctx, k) })
+	return k
+}
+
+func stateOf(k *tenant.APIKey) *tenant.KeyState {
+	if k == nil {
+		return nil
+	}
+	st := k.State()
+	return &st
 }
 
 func (f fixture) getKey(owner tenant.ID, id tenant.KeyID) (k *tenant.APIKey, err error) {
@@ -72,6 +92,101 @@ func APIKeyRepository(t *testing.T, open OpenStore) {
 				}
 				return err
 			})
+		},
+		"every field of what limits a key comes back, and its hash finds it": func(f fixture) {
+			sub, ends := tenant.SubTenantID("a"), noon.Add(time.Hour)
+			for _, kt := range []tenant.KeyType{tenant.Secret, tenant.Embed} {
+				want := f.newKey(f.tenant().ID(), tenant.Secret, nil).State()
+				want.Type, want.ExpiresAt = kt, &ends
+				want.Narrowing = tenant.Narrowing{
+					SubTenant: &sub, Rights: []tenant.Right{tenant.ReadRunsRight}, Workflows: []string{"wf_1"}, NodeTypes: []string{"code"},
+					Subject: "änna", Origins: []string{"https://example.com"}, Language: tenant.Spanish,
+				}
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					return st.APIKeys.Insert(ctx, tenant.RestoreAPIKey(want))
+				})
+				got, err := f.getKey(want.Tenant, want.ID)
+				if err != nil {
+					f.Fatal(err)
+				}
+				f.newest(func(ctx context.Context, st outbound.Stores) error {
+					found, err := st.Credentials.Find(ctx, want.Hash)
+					if diff := cmp.Diff(want, got.State()) + cmp.Diff(&want, stateOf(found.Key)); diff != "" {
+						f.Error(diff)
+					}
+					return err
+				})
+			}
+		},
+		"a key that is limited does not count as one of the whole tenant, and a token is in no list of keys": func(f fixture) {
+			owner, sub := f.tenant().ID(), tenant.SubTenantID("a")
+			whole := f.key(owner, tenant.Secret, nil)
+			narrowed, token := f.limited(owner, tenant.Secret, sub, ""), f.limited(owner, tenant.Embed, sub, "anna")
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				n, err := st.APIKeys.CountUsable(ctx, owner, tenant.Secret, noon)
+				if n != 1 {
+					f.Errorf("%d keys count", n)
+				}
+				return err
+			})
+			f.newest(func(ctx context.Context, st outbound.Stores) error {
+				keys, err := st.APIKeys.List(ctx, owner, domain.PageRequest{})
+				if err != nil || keys.Total != 2 || len(keys.Items) != 2 || keys.Items[0].ID() != narrowed.ID() || keys.Items[1].ID() != whole.ID() {
+					f.Errorf("the keys are %+v, %v", keys, err)
+				}
+				tokens, err := st.EmbedTokens.List(ctx, owner, tenant.EmbedTokenFilter{}, domain.PageRequest{})
+				if tokens.Total != 1 || len(tokens.Items) != 1 || tokens.Items[0].ID() != token.ID() {
+					f.Errorf("the tokens are %+v", tokens)
+				}
+				return err
+			})
+		},
+		"tokens are listed and revoked by sub-tenant and subject, and swept when they have ended": func(f fixture) {
+			owner, anna, sub := f.tenant().ID(), "anna", tenant.SubTenantID("a")
+			want := map[tenant.KeyID]bool{f.limited(owner, tenant.Embed, "a", "anna").ID(): true}
+			for _, other := range []*tenant.APIKey{
+				f.limited(owner, tenant.Embed, "a", "bert"), f.limited(owner, tenant.Embed, "b", "anna"), f.limited(f.tenant().ID(), tenant.Embed, "a", "anna"), f.limited(owner, tenant.Secret, "a", "anna"),
+			} {
+				want[other.ID()] = false
+			}
+			filter := tenant.EmbedTokenFilter{SubTenant: &sub, Subject: &anna}
+			f.newest(func(ctx context.Context, st outbound.Stores) error {
+				found, err := st.EmbedTokens.List(ctx, owner, filter, domain.PageRequest{})
+				if found.Total != 1 || len(found.Items) != 1 || !want[found.Items[0].ID()] {
+					f.Errorf("found are %+v", found)
+				}
+				return err
+			})
+			for _, n := range []int{1, 0} {
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					revoked, err := st.EmbedTokens.RevokeAll(ctx, owner, filter, noon)
+					if revoked != n {
+						f.Errorf("%d were revoked, not %d", revoked, n)
+					}
+					return err
+				})
+			}
+			for id, isRevoked := range want {
+				got, err := f.getKey(owner, id)
+				if errors.Is(err, domain.NotFound) {
+					continue // of the other tenant
+				}
+				if err != nil || (got.RevokedAt() != nil) != isRevoked || isRevoked && got.Revision() != 2 {
+					f.Errorf("%s is %+v, %v", id, got, err)
+				}
+			}
+			for _, c := range []struct {
+				before time.Time
+				want   int
+			}{{noon.Add(time.Hour), 0}, {noon.Add(2 * time.Hour), 3}, {noon.Add(2 * time.Hour), 1}} {
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					n, err := st.EmbedTokens.Sweep(ctx, c.before, 3)
+					if n != c.want {
+						f.Errorf("%d were swept, not %d", n, c.want)
+					}
+					return err
+				})
+			}
 		},
 		"a rotated key remembers its successor": func(f fixture) {
 			k := f.key(f.tenant().ID(), tenant.Secret, nil)

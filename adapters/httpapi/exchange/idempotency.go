@@ -54,7 +54,7 @@ func ExecuteWithoutBody[Answer, T any](c *gin.Context, who tenant.Caller, cmd Co
 // Execute runs a command whose body was read, and answers. With an idempotency key it takes
 // effect once, and a repeat gets the same answer.
 func Execute[T any](c *gin.Context, who tenant.Caller, cmd Command[T]) error {
-	idempotency, err := onceOf(c, who.Scope, cmd.Status, func(outcome any) (any, error) {
+	idempotency, err := onceOf(c, who, cmd.Status, func(outcome any) (any, error) {
 		if cmd.Record != nil {
 			return cmd.Record(outcome), nil
 		}
@@ -103,10 +103,10 @@ func Execute[T any](c *gin.Context, who tenant.Caller, cmd Command[T]) error {
 }
 
 // onceOf reads the idempotency key of a request. The scope is the method and the
-// path, with the sub-tenant of a caller who reaches no other; the fingerprint covers the
+// path, with the sub-tenant of a caller who reaches no other, and its subject; the fingerprint covers the
 // body's meaning, not its spelling, and the one parameter of a query that says what the body
 // might have said.
-func onceOf(c *gin.Context, scope tenant.Scope, status int, render func(any) (any, error)) (domain.IdempotencyKey, error) {
+func onceOf(c *gin.Context, who tenant.Caller, status int, render func(any) (any, error)) (domain.IdempotencyKey, error) {
 	sent := c.Request.Header.Values("X-Idempotency-Key")
 	if len(sent) == 0 {
 		return domain.IdempotencyKey{}, nil
@@ -121,8 +121,8 @@ func onceOf(c *gin.Context, scope tenant.Scope, status int, render func(any) (an
 	}
 	digest := sha256.Sum256(asked)
 	within := c.Request.Method + " " + c.Request.URL.Path
-	if sub := scope.SubTenant(); sub != nil {
-		within = fmt.Sprintf("%q %s", *sub, within)
+	if sub := who.Scope.SubTenant(); sub != nil {
+		within = fmt.Sprintf("%q %q %s", *sub, who.Narrowing.Subject, within)
 	}
 	return domain.IdempotencyKey{
 		Scope:       within,
