@@ -14,11 +14,32 @@ const (
 	APIKeyTypeSecret APIKeyType = "secret"
 )
 
+// Defines values for CreateEmbedTokenLanguage.
+const (
+	CreateEmbedTokenLanguageEn   CreateEmbedTokenLanguage = "en"
+	CreateEmbedTokenLanguageEs   CreateEmbedTokenLanguage = "es"
+	CreateEmbedTokenLanguagePtBR CreateEmbedTokenLanguage = "pt-BR"
+)
+
+// Defines values for CreateEmbedTokenPreset.
+const (
+	CreateEmbedTokenPresetApprover CreateEmbedTokenPreset = "approver"
+	CreateEmbedTokenPresetEditor   CreateEmbedTokenPreset = "editor"
+	CreateEmbedTokenPresetViewer   CreateEmbedTokenPreset = "viewer"
+)
+
 // Defines values for DeliveryStatus.
 const (
 	DeliveryStatusDelivered DeliveryStatus = "delivered"
 	DeliveryStatusFailed    DeliveryStatus = "failed"
 	DeliveryStatusPending   DeliveryStatus = "pending"
+)
+
+// Defines values for EmbedTokenLanguage.
+const (
+	EmbedTokenLanguageEn   EmbedTokenLanguage = "en"
+	EmbedTokenLanguageEs   EmbedTokenLanguage = "es"
+	EmbedTokenLanguagePtBR EmbedTokenLanguage = "pt-BR"
 )
 
 // Defines values for EventType.
@@ -99,23 +120,6 @@ const (
 	HistoryEntryTypeRunStarted    HistoryEntryType = "run.started"
 )
 
-// Defines values for HookDeliverySortField.
-const (
-	HookDeliverySortFieldReceivedAt HookDeliverySortField = "receivedAt"
-)
-
-// Defines values for HookVerdict.
-const (
-	HookVerdictAccepted   HookVerdict = "accepted"
-	HookVerdictChallenged HookVerdict = "challenged"
-	HookVerdictDuplicate  HookVerdict = "duplicate"
-	HookVerdictFiltered   HookVerdict = "filtered"
-	HookVerdictInactive   HookVerdict = "inactive"
-	HookVerdictRefused    HookVerdict = "refused"
-	HookVerdictRejected   HookVerdict = "rejected"
-	HookVerdictUnreadable HookVerdict = "unreadable"
-)
-
 // Defines values for InputOmitted.
 const (
 	InputOmittedBusy            InputOmitted = "busy"
@@ -127,7 +131,6 @@ const (
 // Defines values for JobAction.
 const (
 	JobActionCancel JobAction = "cancel"
-	JobActionReplay JobAction = "replay"
 	JobActionRerun  JobAction = "rerun"
 	JobActionRetry  JobAction = "retry"
 )
@@ -366,10 +369,16 @@ type APIKey struct {
 	// Name A name for people.
 	Name string `json:"name"`
 
+	// Permissions What it may do. What changes things includes reading them.
+	Permissions *TokenPermissions `json:"permissions,omitempty"`
+
 	// RevokedAt A time in UTC, in ISO 8601 with milliseconds.
 	//
 	// Example: 2026-01-31T09:00:00.000Z
 	RevokedAt *Timestamp `json:"revokedAt,omitempty"`
+
+	// SubTenantID The only sub-tenant whose records the key reaches.
+	SubTenantID *string `json:"subTenantId,omitempty"`
 
 	// Type What the key is for.
 	Type APIKeyType `json:"type"`
@@ -457,6 +466,12 @@ type CreateAPIKey struct {
 	// Name A name for people.
 	Name *string `json:"name,omitempty"`
 
+	// Permissions What it may do. What changes things includes reading them.
+	Permissions *TokenPermissions `json:"permissions,omitempty"`
+
+	// SubTenantID The only sub-tenant whose records the key reaches, and to which belongs what it creates; all of the tenant's where it is absent.
+	SubTenantID *string `json:"subTenantId,omitempty"`
+
 	// Type What the key is for.
 	Type APIKeyType `json:"type"`
 }
@@ -502,53 +517,43 @@ type CreateCustomNode struct {
 	Version string `json:"version"`
 }
 
-// CreateHook A hook to be made.
-type CreateHook struct {
-	// AllowFrom The addresses and ranges that may send; empty for every one.
-	AllowFrom *[]string `json:"allowFrom,omitempty"`
+// CreateEmbedToken Either `permissions` or `preset` is required.
+type CreateEmbedToken struct {
+	// ExpiresInSeconds How long it lives.
+	ExpiresInSeconds *int `json:"expiresInSeconds,omitempty"`
 
-	// Dedupe Gives what tells the delivery, or its item, from others.
-	Dedupe *string `json:"dedupe,omitempty"`
+	// Language In which language the node registry speaks to it; the tenant's where it is absent.
+	Language *CreateEmbedTokenLanguage `json:"language,omitempty"`
 
-	// EntityID Gives what the run is about.
-	EntityID *string `json:"entityId,omitempty"`
+	// NodeTypes The only node types that it sees, publishes and tries out; all where it is absent.
+	NodeTypes *[]string `json:"nodeTypes,omitempty"`
 
-	// Event Gives the name of the event.
-	Event *string `json:"event,omitempty"`
+	// Origins From which pages a browser may use it besides the gateway's own; from any where it is absent.
+	//
+	// Example: ["https://app.example.com"]
+	Origins *[]string `json:"origins,omitempty"`
 
-	// Filter A delivery, or an item, for which it is not true starts nothing.
-	Filter *string `json:"filter,omitempty"`
+	// Permissions What it may do. What changes things includes reading them.
+	Permissions *TokenPermissions `json:"permissions,omitempty"`
 
-	// Ingest The delivery is ingested as its event.
-	Ingest *bool `json:"ingest,omitempty"`
+	// Preset In place of permissions: a viewer reads everything, an approver acts on runs, too, and an editor may do everything that a token can.
+	Preset *CreateEmbedTokenPreset `json:"preset,omitempty"`
 
-	// IsActive Whether deliveries start anything.
-	IsActive *bool `json:"isActive,omitempty"`
+	// SubTenantID The sub-tenant whose records it reaches, and to which belongs what it creates.
+	SubTenantID string `json:"subTenantId"`
 
-	// Limits What is taken at the address.
-	Limits *struct {
-		// Concurrent Deliveries at the same time; 20 unless set.
-		Concurrent *int `json:"concurrent,omitempty"`
+	// Subject Who uses it, in your own words. Requests are counted for each subject by itself.
+	Subject *string `json:"subject,omitempty"`
 
-		// PerMinute Deliveries in a minute; 600 unless set.
-		PerMinute *int `json:"perMinute,omitempty"`
-	} `json:"limits,omitempty"`
-
-	// RawBody Runs get the bytes of the body as well, in base64.
-	RawBody *bool `json:"rawBody,omitempty"`
-
-	// Respond What a delivery is answered with: `{mode: immediately}`, `{mode: fixed, status?, headers?, body?}`, or `{mode: whenDone, timeoutMs?}`, which waits up to 25 seconds for the run and answers with what it returns, `{status?, headers?, body?}` or any value, or with 202 and the run's id.
-	Respond *map[string]interface{} `json:"respond,omitempty"`
-
-	// Scheme How the sender proves who it is: `{preset}` for a sender whose scheme is known (`github`, `stripe`, `slack`, `shopify`, `standard`, `gitlab`, `twilio`, `hubspot`, `linear`, `zendesk`, `paddle`, `square`, `discord`, `meta`, `dropbox`, `microsoft-graph`), or a `kind` (`hmac`, `ed25519`, `secretHeader`, `basic`, `bearer`, `urlSecret`, `none`) with what belongs to it: `algorithm`, `header`, `encoding`, `prefix`, `signed`, `timestampHeader`, `toleranceSeconds`. `signed` is a template of `{body} {timestamp} {id} {method} {url} {header:Name}`.
-	Scheme map[string]interface{} `json:"scheme"`
-
-	// Secrets The connections that hold what the sender proves itself with; each is tried.
-	Secrets *[]string `json:"secrets,omitempty"`
-
-	// Split Gives an array, of which each item starts a run.
-	Split *string `json:"split,omitempty"`
+	// WorkflowIds The only workflows that it reaches, with what belongs to them; all of the sub-tenant's where it is absent. With it no workflow can be created.
+	WorkflowIds *[]string `json:"workflowIds,omitempty"`
 }
+
+// CreateEmbedTokenLanguage In which language the node registry speaks to it; the tenant's where it is absent.
+type CreateEmbedTokenLanguage string
+
+// CreateEmbedTokenPreset In place of permissions: a viewer reads everything, an approver acts on runs, too, and an editor may do everything that a token can.
+type CreateEmbedTokenPreset string
 
 // CreateSubTenant defines model for CreateSubTenant.
 type CreateSubTenant struct {
@@ -876,6 +881,67 @@ type EdgeDraft struct {
 	// TargetNodeID The node it leads to.
 	TargetNodeID string `json:"targetNodeId"`
 }
+
+// EmbedToken defines model for EmbedToken.
+type EmbedToken struct {
+	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// ExpiresAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	ExpiresAt Timestamp `json:"expiresAt"`
+
+	// ID Its identifier, which is no secret.
+	ID string `json:"id"`
+
+	// Language In which language the node registry speaks to it; the tenant's where it is absent.
+	Language *EmbedTokenLanguage `json:"language,omitempty"`
+
+	// LastFour Its last four characters, by which people tell tokens apart.
+	LastFour string `json:"lastFour"`
+
+	// LastUsedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	LastUsedAt *Timestamp `json:"lastUsedAt,omitempty"`
+
+	// NodeTypes The only node types that it sees, publishes and tries out; all where it is absent.
+	NodeTypes *[]string `json:"nodeTypes,omitempty"`
+
+	// Origins From which pages a browser may use it besides the gateway's own; from any where it is absent.
+	//
+	// Example: ["https://app.example.com"]
+	Origins *[]string `json:"origins,omitempty"`
+
+	// Permissions What it may do. What changes things includes reading them.
+	Permissions TokenPermissions `json:"permissions"`
+
+	// RevokedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	RevokedAt *Timestamp `json:"revokedAt,omitempty"`
+
+	// SubTenantID The sub-tenant whose records it reaches.
+	SubTenantID string `json:"subTenantId"`
+
+	// Subject Who uses it, in your own words. Requests are counted for each subject by itself.
+	Subject *string `json:"subject,omitempty"`
+
+	// Token The token itself, only in the first answer to the request that made it.
+	Token *string `json:"token,omitempty"`
+
+	// WorkflowIds The only workflows that it reaches, with what belongs to them; all of the sub-tenant's where it is absent. With it no workflow can be created.
+	WorkflowIds *[]string `json:"workflowIds,omitempty"`
+}
+
+// EmbedTokenLanguage In which language the node registry speaks to it; the tenant's where it is absent.
+type EmbedTokenLanguage string
+
+// EmbedTokenPage A page of embed tokens.
+type EmbedTokenPage = Page[EmbedToken]
 
 // Error The body of every error.
 type Error struct {
@@ -1209,189 +1275,6 @@ type HistoryEntry struct {
 // HistoryEntryType What happened.
 type HistoryEntryType string
 
-// Hook The address at which a third party fires a trigger.
-type Hook struct {
-	// AllowFrom The addresses and ranges that may send; empty for every one.
-	AllowFrom []string `json:"allowFrom"`
-
-	// CreatedAt When it was made.
-	CreatedAt time.Time `json:"createdAt"`
-
-	// Dedupe Gives what tells the delivery, or its item, from others.
-	Dedupe *string `json:"dedupe,omitempty"`
-
-	// Defaults The expressions of the preset.
-	Defaults struct {
-		// Dedupe That of what tells deliveries apart.
-		Dedupe *string `json:"dedupe,omitempty"`
-
-		// EntityID That of what the run is about.
-		EntityID *string `json:"entityId,omitempty"`
-
-		// Event That of the event.
-		Event *string `json:"event,omitempty"`
-
-		// Split That of the items.
-		Split *string `json:"split,omitempty"`
-	} `json:"defaults"`
-
-	// EntityID Gives what the run is about.
-	EntityID *string `json:"entityId,omitempty"`
-
-	// Event Gives the name of the event.
-	Event *string `json:"event,omitempty"`
-
-	// Filter A delivery, or an item, for which it is not true starts nothing.
-	Filter *string `json:"filter,omitempty"`
-
-	// Ingest The delivery is ingested as its event.
-	Ingest bool `json:"ingest"`
-
-	// IsActive Whether deliveries start anything.
-	IsActive bool `json:"isActive"`
-
-	// Limits What is taken at the address.
-	Limits struct {
-		// Concurrent Deliveries at the same time; 20 unless set.
-		Concurrent *int `json:"concurrent,omitempty"`
-
-		// PerMinute Deliveries in a minute; 600 unless set.
-		PerMinute *int `json:"perMinute,omitempty"`
-	} `json:"limits"`
-
-	// OldURLUntil Until when the address before lives on, while it does.
-	OldURLUntil *time.Time `json:"oldUrlUntil,omitempty"`
-
-	// RawBody Runs get the bytes of the body as well, in base64.
-	RawBody bool `json:"rawBody"`
-
-	// Respond What a delivery is answered with: `{mode: immediately}`, `{mode: fixed, status?, headers?, body?}`, or `{mode: whenDone, timeoutMs?}`, which waits up to 25 seconds for the run and answers with what it returns, `{status?, headers?, body?}` or any value, or with 202 and the run's id.
-	Respond map[string]interface{} `json:"respond"`
-
-	// Scheme How the sender proves who it is: `{preset}` for a sender whose scheme is known (`github`, `stripe`, `slack`, `shopify`, `standard`, `gitlab`, `twilio`, `hubspot`, `linear`, `zendesk`, `paddle`, `square`, `discord`, `meta`, `dropbox`, `microsoft-graph`), or a `kind` (`hmac`, `ed25519`, `secretHeader`, `basic`, `bearer`, `urlSecret`, `none`) with what belongs to it: `algorithm`, `header`, `encoding`, `prefix`, `signed`, `timestampHeader`, `toleranceSeconds`. `signed` is a template of `{body} {timestamp} {id} {method} {url} {header:Name}`.
-	Scheme map[string]interface{} `json:"scheme"`
-
-	// Secrets The connections that hold what the sender proves itself with; each is tried.
-	Secrets []string `json:"secrets"`
-
-	// Split Gives an array, of which each item starts a run.
-	Split *string `json:"split,omitempty"`
-
-	// SubTenantID The sub-tenant it belongs to, when it belongs to one.
-	SubTenantID *string `json:"subTenantId,omitempty"`
-
-	// TenantID The tenant it belongs to.
-	TenantID string `json:"tenantId"`
-
-	// TriggerID The trigger that it fires.
-	TriggerID string `json:"triggerId"`
-
-	// UpdatedAt When it last changed.
-	UpdatedAt time.Time `json:"updatedAt"`
-
-	// URL The address, whole only where it was made a moment ago.
-	URL string `json:"url"`
-
-	// Warnings What there is to know about it.
-	Warnings *[]string `json:"warnings,omitempty"`
-}
-
-// HookDelivery A delivery that a hook has received. What was received stands with a single one only.
-type HookDelivery struct {
-	// Body The body, where it is text.
-	Body *string `json:"body,omitempty"`
-
-	// BodyBase64 The body, where it is no text.
-	BodyBase64 *string `json:"bodyBase64,omitempty"`
-
-	// Client The address that it came from.
-	Client *string `json:"client,omitempty"`
-
-	// Code A stable word: why, where the verdict does not say it alone.
-	Code *string `json:"code,omitempty"`
-
-	// Headers Headers by their names in lower case.
-	Headers *map[string][]string `json:"headers,omitempty"`
-
-	// ID Its identifier.
-	ID string `json:"id"`
-
-	// Items How many items it was split into, where it was.
-	Items *int `json:"items,omitempty"`
-
-	// Method The method.
-	Method *string `json:"method,omitempty"`
-
-	// Path What follows the token of the address.
-	Path *string `json:"path,omitempty"`
-
-	// Query The query as it was sent.
-	Query *string `json:"query,omitempty"`
-
-	// ReceivedAt When it was received.
-	ReceivedAt time.Time `json:"receivedAt"`
-
-	// ReplayOf The delivery that it repeats, when it repeats one.
-	ReplayOf *string `json:"replayOf,omitempty"`
-
-	// RunIds What it started or resumed; of a duplicate, what was started before.
-	RunIds []string `json:"runIds"`
-
-	// Size How many bytes it takes as it is stored.
-	Size int `json:"size"`
-
-	// TriggerID The trigger whose hook received it.
-	TriggerID string `json:"triggerId"`
-
-	// Verdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
-	Verdict HookVerdict `json:"verdict"`
-}
-
-// HookDeliveryPage A page of deliveries to a hook.
-type HookDeliveryPage = Page[HookDelivery]
-
-// HookDeliverySortField A member that deliveries to a hook can be sorted by.
-type HookDeliverySortField string
-
-// HookExplanation Why a sample is verified or not.
-type HookExplanation struct {
-	// Expected The signature that this gives.
-	Expected *string `json:"expected,omitempty"`
-
-	// Given What the sample bears.
-	Given *string `json:"given,omitempty"`
-
-	// Reason A stable word: why it is not verified, such as `signature_mismatch` or `timestamp_too_old`.
-	Reason *string `json:"reason,omitempty"`
-
-	// Scheme The preset, or the kind.
-	Scheme string `json:"scheme"`
-
-	// SignedString What the sender must have signed.
-	SignedString *string `json:"signedString,omitempty"`
-
-	// Verified Whether it is.
-	Verified bool `json:"verified"`
-}
-
-// HookSample A delivery to be verified.
-type HookSample struct {
-	// Body The body as it was sent.
-	Body *string `json:"body,omitempty"`
-
-	// Headers Headers by their names.
-	Headers *map[string]string `json:"headers,omitempty"`
-
-	// Method POST unless given.
-	Method *string `json:"method,omitempty"`
-
-	// URL The whole address that was sent to, where that is signed.
-	URL *string `json:"url,omitempty"`
-}
-
-// HookVerdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
-type HookVerdict string
-
 // IngestEvent An event for paused runs, and for triggers where it resumes none.
 type IngestEvent struct {
 	// DedupeKey Starts one run of a trigger in 24 hours. When it is absent, the idempotency key, else a new one.
@@ -1435,7 +1318,7 @@ type InputOmitted string
 
 // Job Work on many runs.
 type Job struct {
-	// Action What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`.
+	// Action What a job does with each run.
 	Action JobAction `json:"action"`
 
 	// CreatedAt When it was asked for.
@@ -1475,22 +1358,19 @@ type Job struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-// JobAction What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`.
+// JobAction What a job does with each run.
 type JobAction string
 
-// JobFailure Why nothing was done with a run, or a delivery.
+// JobFailure Why nothing was done with a run.
 type JobFailure struct {
 	// Code A stable word: that of the error which the same request for this run alone gets, such as `run_not_failed`, `run_finished`, `run_not_found`, `version_not_found` or `storage_exceeded`; `run_not_finished` where a run that was to be repeated goes on again; `internal_error` where the gateway failed.
 	Code string `json:"code"`
 
-	// DeliveryID The delivery, where deliveries are replayed.
-	DeliveryID *string `json:"deliveryId,omitempty"`
-
 	// Message The same for people.
 	Message string `json:"message"`
 
-	// RunID The run, unless deliveries are replayed.
-	RunID *string `json:"runId,omitempty"`
+	// RunID The run.
+	RunID string `json:"runId"`
 }
 
 // JobPage A page of jobs.
@@ -1867,18 +1747,6 @@ type RegistryEntry struct {
 	Version string `json:"version"`
 }
 
-// ReplayHook Which deliveries to replay.
-type ReplayHook struct {
-	// From Those that were received at this time or later.
-	From time.Time `json:"from"`
-
-	// To Those that were received before.
-	To time.Time `json:"to"`
-
-	// Verdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
-	Verdict *HookVerdict `json:"verdict,omitempty"`
-}
-
 // RerunRun How a run is repeated.
 type RerunRun struct {
 	// From The id of the node to begin at, with the results of what came before; from the beginning when it is absent.
@@ -1948,12 +1816,6 @@ type RotateAPIKey struct {
 	GraceSeconds *int `json:"graceSeconds,omitempty"`
 }
 
-// RotateHook How long the old address lives on.
-type RotateHook struct {
-	// GraceSeconds From 0 to 2592000; 0 unless given.
-	GraceSeconds *int `json:"graceSeconds,omitempty"`
-}
-
 // RotateNodeSecret defines model for RotateNodeSecret.
 type RotateNodeSecret struct {
 	// GraceSeconds How long the secret before it goes on signing.
@@ -2008,9 +1870,6 @@ type Run struct {
 
 	// ParentRunID The run that started it, when one did.
 	ParentRunID *string `json:"parentRunId,omitempty"`
-
-	// ReplayOf The delivery to a hook that the run repeats, when it repeats one.
-	ReplayOf *string `json:"replayOf,omitempty"`
 
 	// RerunOf The run that this one repeats, when it repeats one.
 	RerunOf *string `json:"rerunOf,omitempty"`
@@ -2147,9 +2006,6 @@ type RunFilter struct {
 	// TriggerID Only runs that this trigger started.
 	TriggerID *string `json:"triggerId,omitempty"`
 
-	// Verdict Of deliveries to a hook that are replayed, only those with this verdict.
-	Verdict *string `json:"verdict,omitempty"`
-
 	// WorkflowID Only runs of this workflow.
 	WorkflowID *string `json:"workflowId,omitempty"`
 
@@ -2261,9 +2117,6 @@ type RunSummary struct {
 
 	// ParentRunID The run that started it, when one did.
 	ParentRunID *string `json:"parentRunId,omitempty"`
-
-	// ReplayOf The delivery to a hook that the run repeats, when it repeats one.
-	ReplayOf *string `json:"replayOf,omitempty"`
 
 	// RerunOf The run that this one repeats, when it repeats one.
 	RerunOf *string `json:"rerunOf,omitempty"`
@@ -2620,7 +2473,7 @@ type SortDirection string
 
 // StartJob What is to be done with which runs.
 type StartJob struct {
-	// Action What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`.
+	// Action What a job does with each run.
 	Action JobAction `json:"action"`
 
 	// Filter Which runs are meant: those that all members take, `{}` for all. The members are the filters of `GET /v1/gateway/runs`.
@@ -2848,6 +2701,9 @@ type TextRange struct {
 // Example: 2026-01-31T09:00:00.000Z
 type Timestamp = time.Time
 
+// TokenPermissions What it may do. What changes things includes reading them.
+type TokenPermissions = []string
+
 // Translation defines model for Translation.
 type Translation struct {
 	// Description The description.
@@ -3052,54 +2908,6 @@ type UpdateCustomNode struct {
 
 	// Version A semantic version.
 	Version *string `json:"version,omitempty"`
-}
-
-// UpdateHook What to change of a hook. `null` makes an expression the preset's again.
-type UpdateHook struct {
-	// AllowFrom The addresses and ranges that may send; empty for every one.
-	AllowFrom *[]string `json:"allowFrom,omitempty"`
-
-	// Dedupe Gives what tells the delivery, or its item, from others.
-	Dedupe *string `json:"dedupe,omitempty"`
-
-	// EntityID Gives what the run is about.
-	EntityID *string `json:"entityId,omitempty"`
-
-	// Event Gives the name of the event.
-	Event *string `json:"event,omitempty"`
-
-	// Filter A delivery, or an item, for which it is not true starts nothing.
-	Filter *string `json:"filter,omitempty"`
-
-	// Ingest The delivery is ingested as its event.
-	Ingest *bool `json:"ingest,omitempty"`
-
-	// IsActive Whether deliveries start anything.
-	IsActive *bool `json:"isActive,omitempty"`
-
-	// Limits What is taken at the address.
-	Limits *struct {
-		// Concurrent Deliveries at the same time; 20 unless set.
-		Concurrent *int `json:"concurrent,omitempty"`
-
-		// PerMinute Deliveries in a minute; 600 unless set.
-		PerMinute *int `json:"perMinute,omitempty"`
-	} `json:"limits,omitempty"`
-
-	// RawBody Runs get the bytes of the body as well, in base64.
-	RawBody *bool `json:"rawBody,omitempty"`
-
-	// Respond What a delivery is answered with: `{mode: immediately}`, `{mode: fixed, status?, headers?, body?}`, or `{mode: whenDone, timeoutMs?}`, which waits up to 25 seconds for the run and answers with what it returns, `{status?, headers?, body?}` or any value, or with 202 and the run's id.
-	Respond *map[string]interface{} `json:"respond,omitempty"`
-
-	// Scheme How the sender proves who it is: `{preset}` for a sender whose scheme is known (`github`, `stripe`, `slack`, `shopify`, `standard`, `gitlab`, `twilio`, `hubspot`, `linear`, `zendesk`, `paddle`, `square`, `discord`, `meta`, `dropbox`, `microsoft-graph`), or a `kind` (`hmac`, `ed25519`, `secretHeader`, `basic`, `bearer`, `urlSecret`, `none`) with what belongs to it: `algorithm`, `header`, `encoding`, `prefix`, `signed`, `timestampHeader`, `toleranceSeconds`. `signed` is a template of `{body} {timestamp} {id} {method} {url} {header:Name}`.
-	Scheme *map[string]interface{} `json:"scheme,omitempty"`
-
-	// Secrets The connections that hold what the sender proves itself with; each is tried.
-	Secrets *[]string `json:"secrets,omitempty"`
-
-	// Split Gives an array, of which each item starts a run.
-	Split *string `json:"split,omitempty"`
 }
 
 // UpdateQuota What one type of key may ask; what is left out stays as it is.
@@ -3504,6 +3312,9 @@ type DeliveryStatusFilter = DeliveryStatus
 // DeliveryToFilter defines model for DeliveryToFilter.
 type DeliveryToFilter = time.Time
 
+// EmbedTokenID defines model for EmbedTokenId.
+type EmbedTokenID = string
+
 // EventIDFilter defines model for EventIdFilter.
 type EventIDFilter = string
 
@@ -3524,21 +3335,6 @@ type FireSortBy = FireSortField
 
 // FireToFilter defines model for FireToFilter.
 type FireToFilter = time.Time
-
-// HookDeliveryFromFilter defines model for HookDeliveryFromFilter.
-type HookDeliveryFromFilter = time.Time
-
-// HookDeliveryID defines model for HookDeliveryId.
-type HookDeliveryID = string
-
-// HookDeliverySortBy A member that deliveries to a hook can be sorted by.
-type HookDeliverySortBy = HookDeliverySortField
-
-// HookDeliveryToFilter defines model for HookDeliveryToFilter.
-type HookDeliveryToFilter = time.Time
-
-// HookVerdictFilter What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
-type HookVerdictFilter = HookVerdict
 
 // IfNoneMatch defines model for IfNoneMatch.
 type IfNoneMatch = string
@@ -3642,6 +3438,12 @@ type TenantSortBy = NamedSortField
 // TenantStatusFilter Whether the tenant's keys are accepted.
 type TenantStatusFilter = TenantStatus
 
+// TokenSubTenant defines model for TokenSubTenant.
+type TokenSubTenant = string
+
+// TokenSubject defines model for TokenSubject.
+type TokenSubject = string
+
 // TriggerID defines model for TriggerId.
 type TriggerID = string
 
@@ -3696,6 +3498,20 @@ type ListCustomNodesParams struct {
 	IsActive  *IsActive         `query:"isActive"`
 	Search    *Search           `query:"search"`
 	Metadata  *MetadataFilter   `query:"metadata"`
+}
+
+// RevokeEmbedTokensParams is the query of [Client.RevokeEmbedTokens].
+type RevokeEmbedTokensParams struct {
+	SubTenantID *TokenSubTenant `query:"subTenantId"`
+	Subject     *TokenSubject   `query:"subject"`
+}
+
+// ListEmbedTokensParams is the query of [Client.ListEmbedTokens].
+type ListEmbedTokensParams struct {
+	Limit       *Limit          `query:"limit"`
+	Offset      *Offset         `query:"offset"`
+	SubTenantID *TokenSubTenant `query:"subTenantId"`
+	Subject     *TokenSubject   `query:"subject"`
 }
 
 // ListJobsParams is the query of [Client.ListJobs].
@@ -3785,17 +3601,6 @@ type ListFiresParams struct {
 	Outcome   *FireOutcomeFilter `query:"outcome"`
 	From      *FireFromFilter    `query:"from"`
 	To        *FireToFilter      `query:"to"`
-}
-
-// ListHookDeliveriesParams is the query of [Client.ListHookDeliveries].
-type ListHookDeliveriesParams struct {
-	Limit     *Limit                  `query:"limit"`
-	Offset    *Offset                 `query:"offset"`
-	SortOrder *SortOrder              `query:"sortOrder"`
-	SortBy    *HookDeliverySortBy     `query:"sortBy"`
-	Verdict   *HookVerdictFilter      `query:"verdict"`
-	From      *HookDeliveryFromFilter `query:"from"`
-	To        *HookDeliveryToFilter   `query:"to"`
 }
 
 // PreviewTriggerParams is the query of [Client.PreviewTrigger].
@@ -4032,6 +3837,45 @@ func (c *Client) GetDelivery(ctx context.Context, id DeliveryID, options ...Opti
 // **Key:** secret.
 func (c *Client) Redeliver(ctx context.Context, id DeliveryID, options ...Option) (*Delivery, error) {
 	return call[Delivery](ctx, c, "POST", pathOf("/v1/gateway/deliveries/%s/redeliver", id), nil, nil, options)
+}
+
+// RevokeEmbedTokens sends DELETE /v1/gateway/embed-tokens.
+//
+// Ends all tokens of the sub-tenant, of the subject, or of both where both are given, at once. One of them is required.
+//
+// **Key:** secret, of the whole tenant.
+func (c *Client) RevokeEmbedTokens(ctx context.Context, params *RevokeEmbedTokensParams, options ...Option) error {
+	return c.send(ctx, "DELETE", "/v1/gateway/embed-tokens", params, nil, options)
+}
+
+// ListEmbedTokens sends GET /v1/gateway/embed-tokens.
+//
+// Returns a page of the tenant's tokens, the newest first. Those that ended are listed for a day.
+//
+// **Key:** secret, of the whole tenant.
+func (c *Client) ListEmbedTokens(ctx context.Context, params *ListEmbedTokensParams, options ...Option) (*EmbedTokenPage, error) {
+	return call[EmbedTokenPage](ctx, c, "GET", "/v1/gateway/embed-tokens", params, nil, options)
+}
+
+// CreateEmbedToken sends POST /v1/gateway/embed-tokens.
+//
+// Creates a token for a page that shows one of your customers, a sub-tenant, its part of the gateway: give it to the browser, which sends it
+// in `X-API-Key` like any key. It reaches only records of that sub-tenant, what it creates belongs to it, and it may do only what its
+// permissions say; what changes things includes reading them. Requests are counted for each subject by itself: 300 a minute and 20 at the
+// same time, beside the tenant's own. `token` is in this answer and nowhere else.
+//
+// **Key:** secret, of the whole tenant.
+func (c *Client) CreateEmbedToken(ctx context.Context, body CreateEmbedToken, options ...Option) (*EmbedToken, error) {
+	return call[EmbedToken](ctx, c, "POST", "/v1/gateway/embed-tokens", nil, body, options)
+}
+
+// RevokeEmbedToken sends DELETE /v1/gateway/embed-tokens/{id}.
+//
+// Ends the token at once. Revoking twice is fine.
+//
+// **Key:** secret, of the whole tenant.
+func (c *Client) RevokeEmbedToken(ctx context.Context, id EmbedTokenID, options ...Option) error {
+	return c.send(ctx, "DELETE", pathOf("/v1/gateway/embed-tokens/%s", id), nil, nil, options)
 }
 
 // ListJobs sends GET /v1/gateway/jobs.
@@ -4409,107 +4253,6 @@ func (c *Client) UpdateTrigger(ctx context.Context, id TriggerID, body UpdateTri
 // **Key:** secret or public.
 func (c *Client) ListFires(ctx context.Context, id TriggerID, params *ListFiresParams, options ...Option) (*FirePage, error) {
 	return call[FirePage](ctx, c, "GET", pathOf("/v1/gateway/triggers/%s/fires", id), params, nil, options)
-}
-
-// DeleteHook sends DELETE /v1/gateway/triggers/{id}/hook.
-//
-// Deletes the hook with the deliveries that it has received. Its address is nobody's from then on.
-//
-// **Key:** secret.
-func (c *Client) DeleteHook(ctx context.Context, id TriggerID, options ...Option) error {
-	return c.send(ctx, "DELETE", pathOf("/v1/gateway/triggers/%s/hook", id), nil, nil, options)
-}
-
-// GetHook sends GET /v1/gateway/triggers/{id}/hook.
-//
-// Shows the hook. Its address is shortened.
-//
-// **Key:** secret.
-func (c *Client) GetHook(ctx context.Context, id TriggerID, options ...Option) (*Hook, error) {
-	return call[Hook](ctx, c, "GET", pathOf("/v1/gateway/triggers/%s/hook", id), nil, nil, options)
-}
-
-// UpdateHook sends PATCH /v1/gateway/triggers/{id}/hook.
-//
-// Changes the members that are sent. `null` makes an expression the preset's again.
-//
-// **Key:** secret.
-func (c *Client) UpdateHook(ctx context.Context, id TriggerID, body UpdateHook, options ...Option) (*Hook, error) {
-	return call[Hook](ctx, c, "PATCH", pathOf("/v1/gateway/triggers/%s/hook", id), nil, body, options)
-}
-
-// CreateHook sends POST /v1/gateway/triggers/{id}/hook.
-//
-// Makes the address at which a third party fires the trigger, without an API key: `url`, which is in this answer whole and nowhere else.
-// The trigger is of type `webhook`. A `scheme` says how the sender proves who it is, `secrets` names the connections that hold what it proves
-// it with. The run's payload is `{method, path, query, headers, contentType, body, event?, index?, rawBody?}`; what proved who sends is left out of it.
-//
-// `event`, `entityId`, `dedupe`, `filter` and `split` are expressions over `payload`; those that are left out are the preset's, which the
-// answer shows as `defaults`, and an empty one is none. A delivery whose `dedupe` was seen in the last 8 days starts nothing. With `split` each item of the array starts a run, at most 1000, and the
-// expressions see the item as `payload.body`. With `ingest` the delivery is brought to the runs that wait for its event, and where it resumes none, to
-// this trigger and those that listen for the event.
-//
-// **Key:** secret.
-func (c *Client) CreateHook(ctx context.Context, id TriggerID, body CreateHook, options ...Option) (*Hook, error) {
-	return call[Hook](ctx, c, "POST", pathOf("/v1/gateway/triggers/%s/hook", id), nil, body, options)
-}
-
-// ListHookDeliveries sends GET /v1/gateway/triggers/{id}/hook/deliveries.
-//
-// Returns a page of the deliveries that are kept, the latest first unless asked otherwise: at most 10000 and 256 MiB of a hook, as long as runs are kept, and 100 of
-// those that were refused. They are encrypted at rest.
-//
-// **Key:** secret.
-func (c *Client) ListHookDeliveries(ctx context.Context, id TriggerID, params *ListHookDeliveriesParams, options ...Option) (*HookDeliveryPage, error) {
-	return call[HookDeliveryPage](ctx, c, "GET", pathOf("/v1/gateway/triggers/%s/hook/deliveries", id), params, nil, options)
-}
-
-// ReplayHookDeliveries sends POST /v1/gateway/triggers/{id}/hook/deliveries/replay.
-//
-// Begins a job that replays the deliveries that were received from `from` on and before `to`, with a `verdict` where one is given: each once. None that was refused is among them.
-// Follow the job at `/v1/gateway/jobs/{id}`.
-//
-// **Key:** secret.
-func (c *Client) ReplayHookDeliveries(ctx context.Context, id TriggerID, body ReplayHook, options ...Option) (*Job, error) {
-	return call[Job](ctx, c, "POST", pathOf("/v1/gateway/triggers/%s/hook/deliveries/replay", id), nil, body, options)
-}
-
-// GetHookDelivery sends GET /v1/gateway/triggers/{id}/hook/deliveries/{deliveryId}.
-//
-// Shows a delivery whole. Signatures, and secrets that were sent, read `[redacted]`.
-//
-// **Key:** secret.
-func (c *Client) GetHookDelivery(ctx context.Context, id TriggerID, deliveryID HookDeliveryID, options ...Option) (*HookDelivery, error) {
-	return call[HookDelivery](ctx, c, "GET", pathOf("/v1/gateway/triggers/%s/hook/deliveries/%s", id, deliveryID), nil, nil, options)
-}
-
-// ReplayHookDelivery sends POST /v1/gateway/triggers/{id}/hook/deliveries/{deliveryId}/replay.
-//
-// Verifies a delivery again, but for its age, and starts what it starts, whether or not its `dedupe` was seen. The hook's `filter` counts. What comes of it is a
-// delivery of its own, and the runs that it starts have `replayOf`. What was refused is never run. Nothing is read of the body; unknown members are refused.
-//
-// **Key:** secret.
-func (c *Client) ReplayHookDelivery(ctx context.Context, id TriggerID, deliveryID HookDeliveryID, options ...Option) (*HookDelivery, error) {
-	return call[HookDelivery](ctx, c, "POST", pathOf("/v1/gateway/triggers/%s/hook/deliveries/%s/replay", id, deliveryID), nil, nil, options)
-}
-
-// RotateHook sends POST /v1/gateway/triggers/{id}/hook/rotate.
-//
-// Makes another `url`, which is in this answer whole and nowhere else. The old one lives for `graceSeconds`, 0 to 2592000 (30 days), 0 unless given.
-//
-// **Key:** secret.
-func (c *Client) RotateHook(ctx context.Context, id TriggerID, body RotateHook, options ...Option) (*Hook, error) {
-	return call[Hook](ctx, c, "POST", pathOf("/v1/gateway/triggers/%s/hook/rotate", id), nil, body, options)
-}
-
-// TestHook sends POST /v1/gateway/triggers/{id}/hook/test.
-//
-// Says whether a delivery would be verified, and why not, for whoever cannot find out why a signature fails: what the sender must have signed, the
-// signature that this gives, and the one that was sent. No secret is shown. Nothing is started or kept.
-//
-// **Key:** secret.
-func (c *Client) TestHook(ctx context.Context, id TriggerID, body HookSample, options ...Option) (*HookExplanation, error) {
-	return call[HookExplanation](ctx, c, "POST", pathOf("/v1/gateway/triggers/%s/hook/test", id), nil, body, options)
 }
 
 // PreviewTrigger sends GET /v1/gateway/triggers/{id}/preview.
