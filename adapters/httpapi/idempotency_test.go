@@ -127,7 +127,7 @@ func withoutKey(t *testing.T, a answer) string {
 	if body == "" {
 		return body
 	}
-	for _, member := range []string{"key", "secret", "url"} {
+	for _, member := range []string{"key", "token", "secret", "url"} {
 		if text, ok := a.field(t, member).(string); ok {
 			body = strings.Replace(body, fmt.Sprintf(`"%s":%q,`, member, text), "", 1)
 		}

@@ -43,9 +43,11 @@ func TestNoByteOfAnotherSubTenantIsFoundByAnyRoute(t *testing.T) {
 	elsewhere := tenant.SubTenantID("elsewhere")
 	narrow.to = &elsewhere
 	none, operations := absent(theirs), httpapi.Operations(g.api)
+	none.id = theirs.id
 	for _, r := range routesBehindKeys(g) {
 		switch operations[r] {
-		case tenant.ReadNodeRegistry, tenant.ReadCustomNodes: // the tenant's catalogue
+		case tenant.ReadNodeRegistry, tenant.ReadCustomNodes, // the tenant's catalogue
+			tenant.CreateWorkflow, tenant.CreateSubTenant: // which make what is their own
 			continue
 		}
 		targets, body, _ := theirs.requests(r)

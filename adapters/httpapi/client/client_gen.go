@@ -120,6 +120,23 @@ const (
 	HistoryEntryTypeRunStarted    HistoryEntryType = "run.started"
 )
 
+// Defines values for HookDeliverySortField.
+const (
+	HookDeliverySortFieldReceivedAt HookDeliverySortField = "receivedAt"
+)
+
+// Defines values for HookVerdict.
+const (
+	HookVerdictAccepted   HookVerdict = "accepted"
+	HookVerdictChallenged HookVerdict = "challenged"
+	HookVerdictDuplicate  HookVerdict = "duplicate"
+	HookVerdictFiltered   HookVerdict = "filtered"
+	HookVerdictInactive   HookVerdict = "inactive"
+	HookVerdictRefused    HookVerdict = "refused"
+	HookVerdictRejected   HookVerdict = "rejected"
+	HookVerdictUnreadable HookVerdict = "unreadable"
+)
+
 // Defines values for InputOmitted.
 const (
 	InputOmittedBusy            InputOmitted = "busy"
@@ -131,6 +148,7 @@ const (
 // Defines values for JobAction.
 const (
 	JobActionCancel JobAction = "cancel"
+	JobActionReplay JobAction = "replay"
 	JobActionRerun  JobAction = "rerun"
 	JobActionRetry  JobAction = "retry"
 )
@@ -554,6 +572,54 @@ type CreateEmbedTokenLanguage string
 
 // CreateEmbedTokenPreset In place of permissions: a viewer reads everything, an approver acts on runs, too, and an editor may do everything that a token can.
 type CreateEmbedTokenPreset string
+
+// CreateHook A hook to be made.
+type CreateHook struct {
+	// AllowFrom The addresses and ranges that may send; empty for every one.
+	AllowFrom *[]string `json:"allowFrom,omitempty"`
+
+	// Dedupe Gives what tells the delivery, or its item, from others.
+	Dedupe *string `json:"dedupe,omitempty"`
+
+	// EntityID Gives what the run is about.
+	EntityID *string `json:"entityId,omitempty"`
+
+	// Event Gives the name of the event.
+	Event *string `json:"event,omitempty"`
+
+	// Filter A delivery, or an item, for which it is not true starts nothing.
+	Filter *string `json:"filter,omitempty"`
+
+	// Ingest The delivery is ingested as its event.
+	Ingest *bool `json:"ingest,omitempty"`
+
+	// IsActive Whether deliveries start anything.
+	IsActive *bool `json:"isActive,omitempty"`
+
+	// Limits What is taken at the address.
+	Limits *struct {
+		// Concurrent Deliveries at the same time; 20 unless set.
+		Concurrent *int `json:"concurrent,omitempty"`
+
+		// PerMinute Deliveries in a minute; 600 unless set.
+		PerMinute *int `json:"perMinute,omitempty"`
+	} `json:"limits,omitempty"`
+
+	// RawBody Runs get the bytes of the body as well, in base64.
+	RawBody *bool `json:"rawBody,omitempty"`
+
+	// Respond What a delivery is answered with: `{mode: immediately}`, `{mode: fixed, status?, headers?, body?}`, or `{mode: whenDone, timeoutMs?}`, which waits up to 25 seconds for the run and answers with what it returns, `{status?, headers?, body?}` or any value, or with 202 and the run's id.
+	Respond *map[string]interface{} `json:"respond,omitempty"`
+
+	// Scheme How the sender proves who it is: `{preset}` for a sender whose scheme is known (`github`, `stripe`, `slack`, `shopify`, `standard`, `gitlab`, `twilio`, `hubspot`, `linear`, `zendesk`, `paddle`, `square`, `discord`, `meta`, `dropbox`, `microsoft-graph`), or a `kind` (`hmac`, `ed25519`, `secretHeader`, `basic`, `bearer`, `urlSecret`, `none`) with what belongs to it: `algorithm`, `header`, `encoding`, `prefix`, `signed`, `timestampHeader`, `toleranceSeconds`. `signed` is a template of `{body} {timestamp} {id} {method} {url} {header:Name}`.
+	Scheme map[string]interface{} `json:"scheme"`
+
+	// Secrets The connections that hold what the sender proves itself with; each is tried.
+	Secrets *[]string `json:"secrets,omitempty"`
+
+	// Split Gives an array, of which each item starts a run.
+	Split *string `json:"split,omitempty"`
+}
 
 // CreateSubTenant defines model for CreateSubTenant.
 type CreateSubTenant struct {
@@ -1275,6 +1341,189 @@ type HistoryEntry struct {
 // HistoryEntryType What happened.
 type HistoryEntryType string
 
+// Hook The address at which a third party fires a trigger.
+type Hook struct {
+	// AllowFrom The addresses and ranges that may send; empty for every one.
+	AllowFrom []string `json:"allowFrom"`
+
+	// CreatedAt When it was made.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Dedupe Gives what tells the delivery, or its item, from others.
+	Dedupe *string `json:"dedupe,omitempty"`
+
+	// Defaults The expressions of the preset.
+	Defaults struct {
+		// Dedupe That of what tells deliveries apart.
+		Dedupe *string `json:"dedupe,omitempty"`
+
+		// EntityID That of what the run is about.
+		EntityID *string `json:"entityId,omitempty"`
+
+		// Event That of the event.
+		Event *string `json:"event,omitempty"`
+
+		// Split That of the items.
+		Split *string `json:"split,omitempty"`
+	} `json:"defaults"`
+
+	// EntityID Gives what the run is about.
+	EntityID *string `json:"entityId,omitempty"`
+
+	// Event Gives the name of the event.
+	Event *string `json:"event,omitempty"`
+
+	// Filter A delivery, or an item, for which it is not true starts nothing.
+	Filter *string `json:"filter,omitempty"`
+
+	// Ingest The delivery is ingested as its event.
+	Ingest bool `json:"ingest"`
+
+	// IsActive Whether deliveries start anything.
+	IsActive bool `json:"isActive"`
+
+	// Limits What is taken at the address.
+	Limits struct {
+		// Concurrent Deliveries at the same time; 20 unless set.
+		Concurrent *int `json:"concurrent,omitempty"`
+
+		// PerMinute Deliveries in a minute; 600 unless set.
+		PerMinute *int `json:"perMinute,omitempty"`
+	} `json:"limits"`
+
+	// OldURLUntil Until when the address before lives on, while it does.
+	OldURLUntil *time.Time `json:"oldUrlUntil,omitempty"`
+
+	// RawBody Runs get the bytes of the body as well, in base64.
+	RawBody bool `json:"rawBody"`
+
+	// Respond What a delivery is answered with: `{mode: immediately}`, `{mode: fixed, status?, headers?, body?}`, or `{mode: whenDone, timeoutMs?}`, which waits up to 25 seconds for the run and answers with what it returns, `{status?, headers?, body?}` or any value, or with 202 and the run's id.
+	Respond map[string]interface{} `json:"respond"`
+
+	// Scheme How the sender proves who it is: `{preset}` for a sender whose scheme is known (`github`, `stripe`, `slack`, `shopify`, `standard`, `gitlab`, `twilio`, `hubspot`, `linear`, `zendesk`, `paddle`, `square`, `discord`, `meta`, `dropbox`, `microsoft-graph`), or a `kind` (`hmac`, `ed25519`, `secretHeader`, `basic`, `bearer`, `urlSecret`, `none`) with what belongs to it: `algorithm`, `header`, `encoding`, `prefix`, `signed`, `timestampHeader`, `toleranceSeconds`. `signed` is a template of `{body} {timestamp} {id} {method} {url} {header:Name}`.
+	Scheme map[string]interface{} `json:"scheme"`
+
+	// Secrets The connections that hold what the sender proves itself with; each is tried.
+	Secrets []string `json:"secrets"`
+
+	// Split Gives an array, of which each item starts a run.
+	Split *string `json:"split,omitempty"`
+
+	// SubTenantID The sub-tenant it belongs to, when it belongs to one.
+	SubTenantID *string `json:"subTenantId,omitempty"`
+
+	// TenantID The tenant it belongs to.
+	TenantID string `json:"tenantId"`
+
+	// TriggerID The trigger that it fires.
+	TriggerID string `json:"triggerId"`
+
+	// UpdatedAt When it last changed.
+	UpdatedAt time.Time `json:"updatedAt"`
+
+	// URL The address, whole only where it was made a moment ago.
+	URL string `json:"url"`
+
+	// Warnings What there is to know about it.
+	Warnings *[]string `json:"warnings,omitempty"`
+}
+
+// HookDelivery A delivery that a hook has received. What was received stands with a single one only.
+type HookDelivery struct {
+	// Body The body, where it is text.
+	Body *string `json:"body,omitempty"`
+
+	// BodyBase64 The body, where it is no text.
+	BodyBase64 *string `json:"bodyBase64,omitempty"`
+
+	// Client The address that it came from.
+	Client *string `json:"client,omitempty"`
+
+	// Code A stable word: why, where the verdict does not say it alone.
+	Code *string `json:"code,omitempty"`
+
+	// Headers Headers by their names in lower case.
+	Headers *map[string][]string `json:"headers,omitempty"`
+
+	// ID Its identifier.
+	ID string `json:"id"`
+
+	// Items How many items it was split into, where it was.
+	Items *int `json:"items,omitempty"`
+
+	// Method The method.
+	Method *string `json:"method,omitempty"`
+
+	// Path What follows the token of the address.
+	Path *string `json:"path,omitempty"`
+
+	// Query The query as it was sent.
+	Query *string `json:"query,omitempty"`
+
+	// ReceivedAt When it was received.
+	ReceivedAt time.Time `json:"receivedAt"`
+
+	// ReplayOf The delivery that it repeats, when it repeats one.
+	ReplayOf *string `json:"replayOf,omitempty"`
+
+	// RunIds What it started or resumed; of a duplicate, what was started before.
+	RunIds []string `json:"runIds"`
+
+	// Size How many bytes it takes as it is stored.
+	Size int `json:"size"`
+
+	// TriggerID The trigger whose hook received it.
+	TriggerID string `json:"triggerId"`
+
+	// Verdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
+	Verdict HookVerdict `json:"verdict"`
+}
+
+// HookDeliveryPage A page of deliveries to a hook.
+type HookDeliveryPage = Page[HookDelivery]
+
+// HookDeliverySortField A member that deliveries to a hook can be sorted by.
+type HookDeliverySortField string
+
+// HookExplanation Why a sample is verified or not.
+type HookExplanation struct {
+	// Expected The signature that this gives.
+	Expected *string `json:"expected,omitempty"`
+
+	// Given What the sample bears.
+	Given *string `json:"given,omitempty"`
+
+	// Reason A stable word: why it is not verified, such as `signature_mismatch` or `timestamp_too_old`.
+	Reason *string `json:"reason,omitempty"`
+
+	// Scheme The preset, or the kind.
+	Scheme string `json:"scheme"`
+
+	// SignedString What the sender must have signed.
+	SignedString *string `json:"signedString,omitempty"`
+
+	// Verified Whether it is.
+	Verified bool `json:"verified"`
+}
+
+// HookSample A delivery to be verified.
+type HookSample struct {
+	// Body The body as it was sent.
+	Body *string `json:"body,omitempty"`
+
+	// Headers Headers by their names.
+	Headers *map[string]string `json:"headers,omitempty"`
+
+	// Method POST unless given.
+	Method *string `json:"method,omitempty"`
+
+	// URL The whole address that was sent to, where that is signed.
+	URL *string `json:"url,omitempty"`
+}
+
+// HookVerdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
+type HookVerdict string
+
 // IngestEvent An event for paused runs, and for triggers where it resumes none.
 type IngestEvent struct {
 	// DedupeKey Starts one run of a trigger in 24 hours. When it is absent, the idempotency key, else a new one.
@@ -1318,7 +1567,7 @@ type InputOmitted string
 
 // Job Work on many runs.
 type Job struct {
-	// Action What a job does with each run.
+	// Action What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`.
 	Action JobAction `json:"action"`
 
 	// CreatedAt When it was asked for.
@@ -1358,19 +1607,22 @@ type Job struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-// JobAction What a job does with each run.
+// JobAction What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`.
 type JobAction string
 
-// JobFailure Why nothing was done with a run.
+// JobFailure Why nothing was done with a run, or a delivery.
 type JobFailure struct {
 	// Code A stable word: that of the error which the same request for this run alone gets, such as `run_not_failed`, `run_finished`, `run_not_found`, `version_not_found` or `storage_exceeded`; `run_not_finished` where a run that was to be repeated goes on again; `internal_error` where the gateway failed.
 	Code string `json:"code"`
 
+	// DeliveryID The delivery, where deliveries are replayed.
+	DeliveryID *string `json:"deliveryId,omitempty"`
+
 	// Message The same for people.
 	Message string `json:"message"`
 
-	// RunID The run.
-	RunID string `json:"runId"`
+	// RunID The run, unless deliveries are replayed.
+	RunID *string `json:"runId,omitempty"`
 }
 
 // JobPage A page of jobs.
@@ -1747,6 +1999,18 @@ type RegistryEntry struct {
 	Version string `json:"version"`
 }
 
+// ReplayHook Which deliveries to replay.
+type ReplayHook struct {
+	// From Those that were received at this time or later.
+	From time.Time `json:"from"`
+
+	// To Those that were received before.
+	To time.Time `json:"to"`
+
+	// Verdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
+	Verdict *HookVerdict `json:"verdict,omitempty"`
+}
+
 // RerunRun How a run is repeated.
 type RerunRun struct {
 	// From The id of the node to begin at, with the results of what came before; from the beginning when it is absent.
@@ -1816,6 +2080,12 @@ type RotateAPIKey struct {
 	GraceSeconds *int `json:"graceSeconds,omitempty"`
 }
 
+// RotateHook How long the old address lives on.
+type RotateHook struct {
+	// GraceSeconds From 0 to 2592000; 0 unless given.
+	GraceSeconds *int `json:"graceSeconds,omitempty"`
+}
+
 // RotateNodeSecret defines model for RotateNodeSecret.
 type RotateNodeSecret struct {
 	// GraceSeconds How long the secret before it goes on signing.
@@ -1870,6 +2140,9 @@ type Run struct {
 
 	// ParentRunID The run that started it, when one did.
 	ParentRunID *string `json:"parentRunId,omitempty"`
+
+	// ReplayOf The delivery to a hook that the run repeats, when it repeats one.
+	ReplayOf *string `json:"replayOf,omitempty"`
 
 	// RerunOf The run that this one repeats, when it repeats one.
 	RerunOf *string `json:"rerunOf,omitempty"`
@@ -2006,6 +2279,9 @@ type RunFilter struct {
 	// TriggerID Only runs that this trigger started.
 	TriggerID *string `json:"triggerId,omitempty"`
 
+	// Verdict Of deliveries to a hook that are replayed, only those with this verdict.
+	Verdict *string `json:"verdict,omitempty"`
+
 	// WorkflowID Only runs of this workflow.
 	WorkflowID *string `json:"workflowId,omitempty"`
 
@@ -2117,6 +2393,9 @@ type RunSummary struct {
 
 	// ParentRunID The run that started it, when one did.
 	ParentRunID *string `json:"parentRunId,omitempty"`
+
+	// ReplayOf The delivery to a hook that the run repeats, when it repeats one.
+	ReplayOf *string `json:"replayOf,omitempty"`
 
 	// RerunOf The run that this one repeats, when it repeats one.
 	RerunOf *string `json:"rerunOf,omitempty"`
@@ -2473,7 +2752,7 @@ type SortDirection string
 
 // StartJob What is to be done with which runs.
 type StartJob struct {
-	// Action What a job does with each run.
+	// Action What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`.
 	Action JobAction `json:"action"`
 
 	// Filter Which runs are meant: those that all members take, `{}` for all. The members are the filters of `GET /v1/gateway/runs`.
@@ -2770,7 +3049,8 @@ type TriggerConfig struct {
 		Limit *int `json:"limit,omitempty"`
 
 		// Overflow What becomes of a run for which there is no room. `queue`: it stays `pending` until another one has ended, in the order of the starts.
-		// `skip`: it is not started. `cancelRunning`: the oldest that is live is cancelled for it. A failed run whose place was taken cannot be retried until there
+		// `skip`: it is not started. `cancelRunning`: the oldest that is live is cancelled for it, where
+		// there are more, up to 50 and 16 MiB of them, and then it waits. A failed run whose place was taken cannot be retried until there
 		// is room again (`concurrency_limit`).
 		Overflow *TriggerConfigConcurrencyOverflow `json:"overflow,omitempty"`
 	} `json:"concurrency,omitempty"`
@@ -2844,7 +3124,8 @@ type TriggerConfig struct {
 }
 
 // TriggerConfigConcurrencyOverflow What becomes of a run for which there is no room. `queue`: it stays `pending` until another one has ended, in the order of the starts.
-// `skip`: it is not started. `cancelRunning`: the oldest that is live is cancelled for it. A failed run whose place was taken cannot be retried until there
+// `skip`: it is not started. `cancelRunning`: the oldest that is live is cancelled for it, where
+// there are more, up to 50 and 16 MiB of them, and then it waits. A failed run whose place was taken cannot be retried until there
 // is room again (`concurrency_limit`).
 type TriggerConfigConcurrencyOverflow string
 
@@ -2908,6 +3189,54 @@ type UpdateCustomNode struct {
 
 	// Version A semantic version.
 	Version *string `json:"version,omitempty"`
+}
+
+// UpdateHook What to change of a hook. `null` makes an expression the preset's again.
+type UpdateHook struct {
+	// AllowFrom The addresses and ranges that may send; empty for every one.
+	AllowFrom *[]string `json:"allowFrom,omitempty"`
+
+	// Dedupe Gives what tells the delivery, or its item, from others.
+	Dedupe *string `json:"dedupe,omitempty"`
+
+	// EntityID Gives what the run is about.
+	EntityID *string `json:"entityId,omitempty"`
+
+	// Event Gives the name of the event.
+	Event *string `json:"event,omitempty"`
+
+	// Filter A delivery, or an item, for which it is not true starts nothing.
+	Filter *string `json:"filter,omitempty"`
+
+	// Ingest The delivery is ingested as its event.
+	Ingest *bool `json:"ingest,omitempty"`
+
+	// IsActive Whether deliveries start anything.
+	IsActive *bool `json:"isActive,omitempty"`
+
+	// Limits What is taken at the address.
+	Limits *struct {
+		// Concurrent Deliveries at the same time; 20 unless set.
+		Concurrent *int `json:"concurrent,omitempty"`
+
+		// PerMinute Deliveries in a minute; 600 unless set.
+		PerMinute *int `json:"perMinute,omitempty"`
+	} `json:"limits,omitempty"`
+
+	// RawBody Runs get the bytes of the body as well, in base64.
+	RawBody *bool `json:"rawBody,omitempty"`
+
+	// Respond What a delivery is answered with: `{mode: immediately}`, `{mode: fixed, status?, headers?, body?}`, or `{mode: whenDone, timeoutMs?}`, which waits up to 25 seconds for the run and answers with what it returns, `{status?, headers?, body?}` or any value, or with 202 and the run's id.
+	Respond *map[string]interface{} `json:"respond,omitempty"`
+
+	// Scheme How the sender proves who it is: `{preset}` for a sender whose scheme is known (`github`, `stripe`, `slack`, `shopify`, `standard`, `gitlab`, `twilio`, `hubspot`, `linear`, `zendesk`, `paddle`, `square`, `discord`, `meta`, `dropbox`, `microsoft-graph`), or a `kind` (`hmac`, `ed25519`, `secretHeader`, `basic`, `bearer`, `urlSecret`, `none`) with what belongs to it: `algorithm`, `header`, `encoding`, `prefix`, `signed`, `timestampHeader`, `toleranceSeconds`. `signed` is a template of `{body} {timestamp} {id} {method} {url} {header:Name}`.
+	Scheme *map[string]interface{} `json:"scheme,omitempty"`
+
+	// Secrets The connections that hold what the sender proves itself with; each is tried.
+	Secrets *[]string `json:"secrets,omitempty"`
+
+	// Split Gives an array, of which each item starts a run.
+	Split *string `json:"split,omitempty"`
 }
 
 // UpdateQuota What one type of key may ask; what is left out stays as it is.
@@ -3336,6 +3665,21 @@ type FireSortBy = FireSortField
 // FireToFilter defines model for FireToFilter.
 type FireToFilter = time.Time
 
+// HookDeliveryFromFilter defines model for HookDeliveryFromFilter.
+type HookDeliveryFromFilter = time.Time
+
+// HookDeliveryID defines model for HookDeliveryId.
+type HookDeliveryID = string
+
+// HookDeliverySortBy A member that deliveries to a hook can be sorted by.
+type HookDeliverySortBy = HookDeliverySortField
+
+// HookDeliveryToFilter defines model for HookDeliveryToFilter.
+type HookDeliveryToFilter = time.Time
+
+// HookVerdictFilter What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
+type HookVerdictFilter = HookVerdict
+
 // IfNoneMatch defines model for IfNoneMatch.
 type IfNoneMatch = string
 
@@ -3601,6 +3945,17 @@ type ListFiresParams struct {
 	Outcome   *FireOutcomeFilter `query:"outcome"`
 	From      *FireFromFilter    `query:"from"`
 	To        *FireToFilter      `query:"to"`
+}
+
+// ListHookDeliveriesParams is the query of [Client.ListHookDeliveries].
+type ListHookDeliveriesParams struct {
+	Limit     *Limit                  `query:"limit"`
+	Offset    *Offset                 `query:"offset"`
+	SortOrder *SortOrder              `query:"sortOrder"`
+	SortBy    *HookDeliverySortBy     `query:"sortBy"`
+	Verdict   *HookVerdictFilter      `query:"verdict"`
+	From      *HookDeliveryFromFilter `query:"from"`
+	To        *HookDeliveryToFilter   `query:"to"`
 }
 
 // PreviewTriggerParams is the query of [Client.PreviewTrigger].
@@ -4253,6 +4608,107 @@ func (c *Client) UpdateTrigger(ctx context.Context, id TriggerID, body UpdateTri
 // **Key:** secret or public.
 func (c *Client) ListFires(ctx context.Context, id TriggerID, params *ListFiresParams, options ...Option) (*FirePage, error) {
 	return call[FirePage](ctx, c, "GET", pathOf("/v1/gateway/triggers/%s/fires", id), params, nil, options)
+}
+
+// DeleteHook sends DELETE /v1/gateway/triggers/{id}/hook.
+//
+// Deletes the hook with the deliveries that it has received. Its address is nobody's from then on.
+//
+// **Key:** secret.
+func (c *Client) DeleteHook(ctx context.Context, id TriggerID, options ...Option) error {
+	return c.send(ctx, "DELETE", pathOf("/v1/gateway/triggers/%s/hook", id), nil, nil, options)
+}
+
+// GetHook sends GET /v1/gateway/triggers/{id}/hook.
+//
+// Shows the hook. Its address is shortened.
+//
+// **Key:** secret.
+func (c *Client) GetHook(ctx context.Context, id TriggerID, options ...Option) (*Hook, error) {
+	return call[Hook](ctx, c, "GET", pathOf("/v1/gateway/triggers/%s/hook", id), nil, nil, options)
+}
+
+// UpdateHook sends PATCH /v1/gateway/triggers/{id}/hook.
+//
+// Changes the members that are sent. `null` makes an expression the preset's again.
+//
+// **Key:** secret.
+func (c *Client) UpdateHook(ctx context.Context, id TriggerID, body UpdateHook, options ...Option) (*Hook, error) {
+	return call[Hook](ctx, c, "PATCH", pathOf("/v1/gateway/triggers/%s/hook", id), nil, body, options)
+}
+
+// CreateHook sends POST /v1/gateway/triggers/{id}/hook.
+//
+// Makes the address at which a third party fires the trigger, without an API key: `url`, which is in this answer whole and nowhere else.
+// The trigger is of type `webhook`. A `scheme` says how the sender proves who it is, `secrets` names the connections that hold what it proves
+// it with. The run's payload is `{method, path, query, headers, contentType, body, event?, index?, rawBody?}`; what proved who sends is left out of it.
+//
+// `event`, `entityId`, `dedupe`, `filter` and `split` are expressions over `payload`; those that are left out are the preset's, which the
+// answer shows as `defaults`, and an empty one is none. A delivery whose `dedupe` was seen in the last 8 days starts nothing. With `split` each item of the array starts a run, at most 1000, and the
+// expressions see the item as `payload.body`. With `ingest` the delivery is brought to the runs that wait for its event, and where it resumes none, to
+// this trigger and those that listen for the event.
+//
+// **Key:** secret.
+func (c *Client) CreateHook(ctx context.Context, id TriggerID, body CreateHook, options ...Option) (*Hook, error) {
+	return call[Hook](ctx, c, "POST", pathOf("/v1/gateway/triggers/%s/hook", id), nil, body, options)
+}
+
+// ListHookDeliveries sends GET /v1/gateway/triggers/{id}/hook/deliveries.
+//
+// Returns a page of the deliveries that are kept, the latest first unless asked otherwise: at most 10000 and 256 MiB of a hook, as long as runs are kept, and 100 of
+// those that were refused. They are encrypted at rest.
+//
+// **Key:** secret.
+func (c *Client) ListHookDeliveries(ctx context.Context, id TriggerID, params *ListHookDeliveriesParams, options ...Option) (*HookDeliveryPage, error) {
+	return call[HookDeliveryPage](ctx, c, "GET", pathOf("/v1/gateway/triggers/%s/hook/deliveries", id), params, nil, options)
+}
+
+// ReplayHookDeliveries sends POST /v1/gateway/triggers/{id}/hook/deliveries/replay.
+//
+// Begins a job that replays the deliveries that were received from `from` on and before `to`, with a `verdict` where one is given: each once. None that was refused is among them.
+// Follow the job at `/v1/gateway/jobs/{id}`.
+//
+// **Key:** secret.
+func (c *Client) ReplayHookDeliveries(ctx context.Context, id TriggerID, body ReplayHook, options ...Option) (*Job, error) {
+	return call[Job](ctx, c, "POST", pathOf("/v1/gateway/triggers/%s/hook/deliveries/replay", id), nil, body, options)
+}
+
+// GetHookDelivery sends GET /v1/gateway/triggers/{id}/hook/deliveries/{deliveryId}.
+//
+// Shows a delivery whole. Signatures, and secrets that were sent, read `[redacted]`.
+//
+// **Key:** secret.
+func (c *Client) GetHookDelivery(ctx context.Context, id TriggerID, deliveryID HookDeliveryID, options ...Option) (*HookDelivery, error) {
+	return call[HookDelivery](ctx, c, "GET", pathOf("/v1/gateway/triggers/%s/hook/deliveries/%s", id, deliveryID), nil, nil, options)
+}
+
+// ReplayHookDelivery sends POST /v1/gateway/triggers/{id}/hook/deliveries/{deliveryId}/replay.
+//
+// Verifies a delivery again, but for its age, and starts what it starts, whether or not its `dedupe` was seen. The hook's `filter` counts. What comes of it is a
+// delivery of its own, and the runs that it starts have `replayOf`. What was refused is never run. Nothing is read of the body; unknown members are refused.
+//
+// **Key:** secret.
+func (c *Client) ReplayHookDelivery(ctx context.Context, id TriggerID, deliveryID HookDeliveryID, options ...Option) (*HookDelivery, error) {
+	return call[HookDelivery](ctx, c, "POST", pathOf("/v1/gateway/triggers/%s/hook/deliveries/%s/replay", id, deliveryID), nil, nil, options)
+}
+
+// RotateHook sends POST /v1/gateway/triggers/{id}/hook/rotate.
+//
+// Makes another `url`, which is in this answer whole and nowhere else. The old one lives for `graceSeconds`, 0 to 2592000 (30 days), 0 unless given.
+//
+// **Key:** secret.
+func (c *Client) RotateHook(ctx context.Context, id TriggerID, body RotateHook, options ...Option) (*Hook, error) {
+	return call[Hook](ctx, c, "POST", pathOf("/v1/gateway/triggers/%s/hook/rotate", id), nil, body, options)
+}
+
+// TestHook sends POST /v1/gateway/triggers/{id}/hook/test.
+//
+// Says whether a delivery would be verified, and why not, for whoever cannot find out why a signature fails: what the sender must have signed, the
+// signature that this gives, and the one that was sent. No secret is shown. Nothing is started or kept.
+//
+// **Key:** secret.
+func (c *Client) TestHook(ctx context.Context, id TriggerID, body HookSample, options ...Option) (*HookExplanation, error) {
+	return call[HookExplanation](ctx, c, "POST", pathOf("/v1/gateway/triggers/%s/hook/test", id), nil, body, options)
 }
 
 // PreviewTrigger sends GET /v1/gateway/triggers/{id}/preview.
