@@ -115,6 +115,7 @@ func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upke
 		sweep(ctx, log, "runs of deleted workflows", upkeep.CancelOrphans)
 		sweep(ctx, log, "processes that died", upkeep.SweepProcesses)
 		sweep(ctx, log, "jobs that have ended", upkeep.SweepJobs)
+		sweep(ctx, log, "embed tokens that have expired", upkeep.SweepEmbedTokens)
 		encryptSecrets(ctx, log, secrets)
 	}
 }
@@ -128,7 +129,6 @@ func encryptSecrets(ctx context.Context, log zerolog.Logger, secrets inbound.Sec
 		log.Warn().Err(err).Msg("encrypting secrets that were kept otherwise failed; it is tried again later")
 	case n > 0:
 		log.Info().Int("secrets", n).Msg("encrypted secrets that were in clear, or encrypted by a key that was replaced")
-		sweep(ctx, log, "embed tokens that have expired", upkeep.SweepEmbedTokens)
 	}
 }
 
