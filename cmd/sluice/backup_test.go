@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,13 @@ func TestASQLiteBackupOfALiveGatewayRestoresEveryRecord(t *testing.T) {
 		}
 		defer func() { _ = db.Close() }()
 		if _, err := db.ExecContext(t.Context(), `VACUUM INTO ?`, copied); err != nil {
+			t.Fatal(err)
+		}
+		key, err := os.ReadFile(strings.TrimPrefix(live, "sqlite:") + ".key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(copied+".key", key, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return "sqlite:" + copied

@@ -117,7 +117,7 @@ func (u *upgrade) lists(p *process, want string) {
 
 func upgraded(u *upgrade) {
 	older := u.older.spawn("serve")
-	u.lists(older, "{[{8}] 0}")
+	u.lists(older, "{[{8}] 2}")
 	held, version, holds := u.customer("Acme")
 	plain, _, calls := u.customer("Other")
 
@@ -132,18 +132,18 @@ func upgraded(u *upgrade) {
 	}
 	newer := u.newer.spawn("serve")
 	u.completes(newer, held, "waits")
-	u.lists(newer, "{[{8} {9}] 0}")
+	u.lists(newer, "{[{8} {9}] 2}")
 
 	// What needs all processes to have the level stays off until the older one has stopped.
 	publish := u.draft(newer, plain)
 	if status, body := newer.request(u.T, http.MethodPost, publish, plain, ""); status != http.StatusServiceUnavailable || !strings.Contains(body, "upgrade_in_progress") {
 		u.Errorf("publishing next to an older process: %d %s", status, body)
 	}
-	u.lists(newer, "{[{8} {9}] 0}")
+	u.lists(newer, "{[{8} {9}] 2}")
 	if code := older.exit(u.T, syscall.SIGTERM); code != exitDone {
 		u.Errorf("the older process ended with %d: %s", code, older.stderr)
 	}
-	u.lists(newer, "{[{9}] 0}")
+	u.lists(newer, "{[{9}] 2}")
 	if status, body := newer.request(u.T, http.MethodPost, publish, plain, ""); status != http.StatusOK {
 		u.Errorf("publishing without an older process: %d %s", status, body)
 	}
