@@ -134,10 +134,13 @@ func TestTheLimitersDecisionsStartAtZeroAndAreCounted(t *testing.T) {
 	m.LimiterDecidedAlone()
 	m.LimiterFallback(true)
 	want := []string{
+		`sluice_limiter_decisions_total{decision="granted",key_type="embed"} 0`,
 		`sluice_limiter_decisions_total{decision="granted",key_type="public"} 1`,
 		`sluice_limiter_decisions_total{decision="granted",key_type="secret"} 0`,
+		`sluice_limiter_decisions_total{decision="refused_concurrency",key_type="embed"} 0`,
 		`sluice_limiter_decisions_total{decision="refused_concurrency",key_type="public"} 0`,
 		`sluice_limiter_decisions_total{decision="refused_concurrency",key_type="secret"} 1`,
+		`sluice_limiter_decisions_total{decision="refused_rate",key_type="embed"} 0`,
 		`sluice_limiter_decisions_total{decision="refused_rate",key_type="public"} 0`,
 		`sluice_limiter_decisions_total{decision="refused_rate",key_type="secret"} 2`,
 		`sluice_limiter_fallback_active 1`,
