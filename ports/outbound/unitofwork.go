@@ -55,6 +55,7 @@ type Stores struct {
 	Addresses           CustomNodeAddresses
 	NodeHealth          NodeHealthRepository
 	NodeSecrets         NodeSecretRepository
+	Connections         ConnectionRepository
 	Idempotency         IdempotencyRepository
 	OperatorIdempotency OperatorIdempotencyRepository
 	Processes           ProcessRepository
