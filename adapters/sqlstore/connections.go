@@ -187,11 +187,14 @@ func (s connections) UsedBy(ctx context.Context, scope tenant.Scope, id connecti
 	args := []any{string(scope.Tenant()), string(id), limit, within}
 	ofVersions, args := core.ByWorkflow("workflow_id").Within(scope, args)
 	ofEndpoints, args := core.BySubTenant.Within(scope, args)
+	ofHooks, args := core.BySubTenant.Of("h").Within(scope, args)
 	var rows []connectionUseRow
 	err := s.ReadRows(ctx, "find uses of connection", &rows, `SELECT kind, id FROM (
 			SELECT 0 AS turn, '`+string(connection.UsedByVersion)+`' AS kind, id FROM workflow_versions
 			WHERE tenant_id = $1 AND is_active AND graph LIKE $4 ESCAPE '\'`+ofVersions+`
 			UNION ALL SELECT 1, '`+string(connection.UsedByEndpoint)+`', id FROM webhook_endpoints WHERE tenant_id = $1 AND connection_id = $2`+ofEndpoints+`
+			UNION ALL SELECT 2, '`+string(connection.UsedByHook)+`', h.trigger_id FROM hook_secrets s JOIN hooks h ON h.tenant_id = s.tenant_id AND h.trigger_id = s.trigger_id
+			WHERE s.tenant_id = $1 AND s.connection_id = $2`+ofHooks+`
 		) AS uses ORDER BY turn, id LIMIT $3`, args...)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,13 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
+// The codes of what cannot be used. They are those of attempts, too.
+const (
+	codeNotFound     = "connection_not_found"
+	codeInactive     = "connection_inactive"
+	codeNeedsConsent = "connection_needs_consent"
+)
+
 // Credentials implements outbound.Credentials.
 type Credentials struct{ work outbound.UnitOfWork }
 
@@ -25,7 +32,7 @@ func (s *Credentials) Credential(ctx context.Context, of outbound.CredentialUse)
 	}
 	made, ok := c.Credential()
 	if !ok {
-		return made, domain.Fail(domain.Conflict, "connection_needs_consent",
+		return made, domain.Fail(domain.Conflict, codeNeedsConsent,
 			"The connection %s has no access token.", c.ID())
 	}
 	return made, nil
@@ -46,12 +53,12 @@ func (s *Credentials) find(ctx context.Context, of outbound.CredentialUse) (c *c
 	case err != nil:
 		return nil, err
 	case !c.Active():
-		return nil, domain.Fail(domain.Conflict, "connection_inactive", "The connection %s is switched off.", c.ID())
+		return nil, domain.Fail(domain.Conflict, codeInactive, "The connection %s is switched off.", c.ID())
 	}
 	return c, nil
 }
 
 // notFound is the same for a connection that does not exist and one that serves others.
 func notFound() error {
-	return domain.Fail(domain.NotFound, "connection_not_found", "There is no connection of this id that the sub-tenant may use.")
+	return domain.Fail(domain.NotFound, codeNotFound, "There is no connection of this id that the sub-tenant may use.")
 }

@@ -55,7 +55,6 @@ type Stores struct {
 	Addresses           CustomNodeAddresses
 	NodeHealth          NodeHealthRepository
 	NodeSecrets         NodeSecretRepository
-	Connections         ConnectionRepository
 	Idempotency         IdempotencyRepository
 	OperatorIdempotency OperatorIdempotencyRepository
 	Processes           ProcessRepository
