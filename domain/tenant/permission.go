@@ -83,6 +83,8 @@ const (
 	DeleteConnection Operation = "deleteConnection"
 	TestConnection   Operation = "testConnection" // calls a URL with it
 
+	AuthorizeConnection Operation = "authorizeConnection" // asks a person for consent
+
 	FireTrigger     Operation = "fireTrigger" // by a webhook call, by an event, by ingesting one
 	ResumeRun       Operation = "resumeRun"
 	StartRun        Operation = "startRun" // by hand
@@ -160,6 +162,7 @@ var permissions = []Permission{
 	{ChangeConnection, Denied, Allowed},
 	{DeleteConnection, Denied, Allowed},
 	{TestConnection, Denied, Allowed},
+	{AuthorizeConnection, Denied, Allowed},
 	{FireTrigger, Denied, Allowed},
 	{ResumeRun, Denied, Allowed},
 	{StartRun, Denied, Allowed},

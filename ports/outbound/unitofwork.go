@@ -55,11 +55,13 @@ type Stores struct {
 	Addresses           CustomNodeAddresses
 	NodeHealth          NodeHealthRepository
 	NodeSecrets         NodeSecretRepository
+	Connections         ConnectionRepository
+	Grants              GrantRepository
+	Consents            ConsentRepository
 	Idempotency         IdempotencyRepository
 	OperatorIdempotency OperatorIdempotencyRepository
 	Processes           ProcessRepository
 	Secrets             SecretRepository
-	Connections         ConnectionRepository
 	Hooks               HookStores
 	Webhooks            WebhookStores
 	Runs                RunStores

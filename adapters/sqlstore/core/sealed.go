@@ -13,4 +13,5 @@ type SealedColumn struct {
 var SealedColumns = []SealedColumn{
 	{Table: "hook_deliveries", Keys: []string{"tenant_id", "trigger_id", "id"}, Column: "sealed", Record: "id"},
 	{Table: "connections", Keys: []string{"tenant_id", "id"}, Column: "secret", Record: "id"},
+	{Table: "connection_grants", Keys: []string{"tenant_id", "connection_id"}, Column: "tokens", Record: "connection_id"},
 }
