@@ -22,6 +22,7 @@ type Ports struct {
 	Admission   inbound.Admission
 	APIKeys     inbound.APIKeys
 	Completions inbound.Completions
+	Connections inbound.Connections
 	CustomNodes inbound.CustomNodes
 	Firing      inbound.Firing
 	Hooks       inbound.Hooks

@@ -77,6 +77,12 @@ const (
 	ReadDeliveries        Operation = "readWebhookDeliveries"
 	Redeliver             Operation = "redeliverWebhook"
 
+	ReadConnections  Operation = "readConnections"
+	CreateConnection Operation = "createConnection"
+	ChangeConnection Operation = "changeConnection"
+	DeleteConnection Operation = "deleteConnection"
+	TestConnection   Operation = "testConnection" // calls a URL with it
+
 	FireTrigger     Operation = "fireTrigger" // by a webhook call, by an event, by ingesting one
 	ResumeRun       Operation = "resumeRun"
 	StartRun        Operation = "startRun" // by hand
@@ -149,6 +155,11 @@ var permissions = []Permission{
 	{TestWebhookEndpoint, Denied, Allowed},
 	{ReadDeliveries, Denied, Allowed},
 	{Redeliver, Denied, Allowed},
+	{ReadConnections, Denied, Allowed},
+	{CreateConnection, Denied, Allowed},
+	{ChangeConnection, Denied, Allowed},
+	{DeleteConnection, Denied, Allowed},
+	{TestConnection, Denied, Allowed},
 	{FireTrigger, Denied, Allowed},
 	{ResumeRun, Denied, Allowed},
 	{StartRun, Denied, Allowed},

@@ -12,4 +12,5 @@ type SealedColumn struct {
 // SealedColumns are all of them.
 var SealedColumns = []SealedColumn{
 	{Table: "hook_deliveries", Keys: []string{"tenant_id", "trigger_id", "id"}, Column: "sealed", Record: "id"},
+	{Table: "connections", Keys: []string{"tenant_id", "id"}, Column: "secret", Record: "id"},
 }
