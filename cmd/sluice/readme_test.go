@@ -99,3 +99,18 @@ func walk(t *testing.T, script string, programs ...string) string {
 	}
 	return string(out)
 }
+
+func TestTheWalkFromAStripeEventStartsOneRun(t *testing.T) {
+	out := walk(t, readmeScript(t, "From a Stripe event to your API in five minutes", "8091", map[string]string{
+		"sleep 3\n": "until api GET '/runs?entityId=in_1&status=completed' | grep -q '\"total\":1'; do sleep 0.1; done\n",
+	}), "openssl")
+	if !strings.Contains(out, "200\n200\n401\n") {
+		t.Errorf("the answers are others: %s", out)
+	}
+	if n := len(regexp.MustCompile(`"verdict":"(accepted|duplicate|refused)"`).FindAllString(out, -1)); n != 3 || !strings.Contains(out, `"total":1`) {
+		t.Errorf("%d deliveries are listed: %s", n, out)
+	}
+	if strings.Contains(out, "whsec_that") {
+		t.Errorf("the secret is shown: %s", out)
+	}
+}
