@@ -62,6 +62,8 @@ func documented(t *testing.T, wanted func(path, tag string) bool) codes {
 var everywhere = map[string]string{
 	"rate_limit_exceeded":          "TestLimitsAreTheTenantsAndAreShown",
 	"too_many_concurrent_requests": "TestRequestsAtTheSameTimeAreLimited",
+	"permission_missing":           "TestEachRightAllowsWhatTheTableSays",
+	"origin_not_allowed":           "TestAnEmbedTokenIsRefusedFromWhereItMustNotBeUsed",
 	"internal_error":               "TestADefectShowsNothingButTheRequestID",
 	"database_unavailable":         "TestADatabaseThatIsGoneIsUnavailable",
 	"memory_busy":                  "TestOneTenantsHostileBodiesLeaveMemoryToAnother",

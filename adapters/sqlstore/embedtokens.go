@@ -63,7 +63,7 @@ func fitting(owner tenant.ID, f tenant.EmbedTokenFilter) (condition string, args
 // List reads a page of a tenant's embed tokens.
 func (s embedTokens) List(ctx context.Context, owner tenant.ID, f tenant.EmbedTokenFilter, page domain.PageRequest) (domain.Page[*tenant.APIKey], error) {
 	condition, args := fitting(owner, f)
-	return apiKeys{s.unit}.list(ctx, narrowedKeys+condition, page, args...)
+	return apiKeys(s).list(ctx, narrowedKeys+condition, page, args...)
 }
 
 // RevokeAll revokes those that fit.

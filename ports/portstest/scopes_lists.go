@@ -106,11 +106,11 @@ func listsWithinScopes(f webhooks) {
 	}
 	covered := func(list string, scope tenant.Scope, filter *tenant.SubTenantID) (subs []tenant.SubTenantID) {
 		for _, sub := range all {
-			workflow := workflows[sub]
+			belongsTo := workflows[sub]
 			if strings.HasPrefix(list, "Endpoints") {
-				workflow = ""
+				belongsTo = ""
 			}
-			if scope.Covers(sub, workflow) && (filter == nil || *filter == sub) {
+			if scope.Covers(sub, belongsTo) && (filter == nil || *filter == sub) {
 				subs = append(subs, sub)
 			}
 		}

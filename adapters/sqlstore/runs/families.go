@@ -138,7 +138,7 @@ func (s families) Hold(ctx context.Context, steps ...outbound.RunStep) error {
 	if !s.InTransaction() || !s.Writes() {
 		return s.Fail(errUnit)
 	}
-	all := repository{s.unit}
+	all := repository(s)
 	if err := all.lock(ctx, lanesLeft(steps)); err != nil {
 		return err
 	}
