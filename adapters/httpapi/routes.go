@@ -61,7 +61,22 @@ func (a *API) routes() []route {
 		{get, "/sub-tenants/:id", tenant.ReadSubTenants, a.getSubTenant},
 		{patch, "/sub-tenants/:id", tenant.ChangeSubTenant, a.updateSubTenant},
 		{remove, "/sub-tenants/:id", tenant.DeleteSubTenant, a.deleteSubTenant},
+	}
+	all = append(all, a.keyRoutes()...)
+	all = append(all, a.nodeRoutes()...)
+	all = append(all, a.hookRoutes()...)
+	all = append(all, a.webhookRoutes()...)
+	all = append(all, a.runRoutes()...)
+	for i := range all {
+		all[i].path = prefix + all[i].path
+	}
+	return all
+}
 
+// keyRoutes is what can be done with keys, embed tokens and settings.
+func (a *API) keyRoutes() []route {
+	const get, post, patch, remove = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+	return []route{
 		{get, "/api-keys", tenant.ReadKeys, a.listKeys},
 		{post, "/api-keys", tenant.CreateKey, a.createKey},
 		{get, "/api-keys/:id", tenant.ReadKeys, a.getKey},
@@ -76,14 +91,6 @@ func (a *API) routes() []route {
 		{get, "/settings", tenant.ReadSettings, a.getSettings},
 		{patch, "/settings", tenant.ChangeSettings, a.updateSettings},
 	}
-	all = append(all, a.nodeRoutes()...)
-	all = append(all, a.hookRoutes()...)
-	all = append(all, a.webhookRoutes()...)
-	all = append(all, a.runRoutes()...)
-	for i := range all {
-		all[i].path = prefix + all[i].path
-	}
-	return all
 }
 
 // nodeRoutes is what can be done with node types, and with what signs the calls of those

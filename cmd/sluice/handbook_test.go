@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"flag"
 	"os"
 	"path/filepath"
@@ -95,7 +96,11 @@ func TestTheComposeFileSetsWhatTheGatewayKnows(t *testing.T) {
 				t.Errorf("%s names the secret %s, which the service is not given", name, secret)
 			}
 			value = filepath.Join(t.TempDir(), secret)
-			if err := os.WriteFile(value, []byte("postgres://sluice:x@postgres:5432/sluice?sslmode=disable\n"), 0o600); err != nil {
+			content := "postgres://sluice:x@postgres:5432/sluice?sslmode=disable"
+			if secret == "encryption_key" {
+				content = base64.StdEncoding.EncodeToString(make([]byte, 32))
+			}
+			if err := os.WriteFile(value, []byte(content+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
