@@ -22,7 +22,7 @@ func everything() run.State {
 	failure := &run.Failure{Code: "code", Message: "mess\"age\n é \x01", Node: "n", Edge: "edge_1"}
 	return run.State{
 		Origin: run.Origin{
-			ID: "run_1", Tenant: "tenant_1", SubTenant: "sub", Workflow: "wf_1", Version: "wfv_1", Snapshot: "wfv_1@2", RerunOf: "run_0", Trigger: "trg_1",
+			ID: "run_1", Tenant: "tenant_1", SubTenant: "sub", Workflow: "wf_1", Version: "wfv_1", Snapshot: "wfv_1@2", RerunOf: "run_0", ReplayOf: "hdl_1", Trigger: "trg_1",
 			TriggerName: "name", TriggerType: trigger.Webhook, Entity: "entity", DedupeKey: "key", Cause: run.CauseIngest,
 			Payload: json.RawMessage(`{"b": 1.50, "a": [null]}`),
 			Retry:   workflow.RetryPolicy{MaxRetries: 1, Backoff: 100 * time.Millisecond, MaxBackoff: time.Hour}, Timeout: time.Minute,
@@ -137,7 +137,7 @@ func TestAccessorsSayWhatTheStateHolds(t *testing.T) {
 	r := run.Restore(s)
 	got := run.State{
 		Origin: run.Origin{
-			ID: r.ID(), Tenant: r.Tenant(), SubTenant: r.SubTenant(), Workflow: r.Workflow(), Version: r.Version(), Snapshot: r.Source().Snapshot, RerunOf: r.RerunOf(), Trigger: r.Trigger(),
+			ID: r.ID(), Tenant: r.Tenant(), SubTenant: r.SubTenant(), Workflow: r.Workflow(), Version: r.Version(), Snapshot: r.Source().Snapshot, RerunOf: r.RerunOf(), ReplayOf: r.ReplayOf(), Trigger: r.Trigger(),
 			TriggerName: s.TriggerName, TriggerType: s.TriggerType, Retry: s.Retry, Timeout: s.Timeout,
 			Entity: r.Entity(), DedupeKey: r.DedupeKey(), Cause: r.Cause(), Payload: r.Payload(), CreatedAt: r.CreatedAt(),
 			Parent: r.Parent(), ParentNode: r.ParentNode(), ParentWaits: s.ParentWaits, Depth: r.Depth(), Lane: r.Lane(), Index: s.Index, Item: s.Item, Outer: s.Outer,

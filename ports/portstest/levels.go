@@ -165,9 +165,9 @@ func eventLevels(l levels) {
 	held, plain, later, alone := newEvent(first, 0), newEvent(first, 1), newEvent(first, 2), newEvent(other, 3)
 	newer.append(held, plain, later, alone)
 	l.need("webhook_events", string(held.ID()))
-	older.waiting("the level is too high for one", 9, plain, alone, later)
+	older.waiting("the level is too high for one", 9, plain, later, alone)
 	older.waiting("as many as are wanted", 1, plain)
-	newer.waiting("the level is high enough for all", 9, held, alone, plain, later)
+	newer.waiting("the level is high enough for all", 9, held, plain, later, alone)
 	l.need("webhook_events", string(alone.ID()))
 	older.waiting("all of a tenant need it", 9, plain, later)
 }
