@@ -207,9 +207,6 @@ func (e *env) restart(ctx context.Context, f fault, lasting *sync.WaitGroup) {
 	}
 }
 
-// recoverWithin is the time in which a gateway has to serve again.
-const recoverWithin = 2 * time.Second
-
 // recovery measures how long a process takes until it serves again. One that was killed
 // or frozen meanwhile is not looked at.
 func (e *env) recovery(ctx context.Context, g *gateway, p *testserver.Process) {
@@ -224,8 +221,8 @@ func (e *env) recovery(ctx context.Context, g *gateway, p *testserver.Process) {
 		}
 		if err == nil && got.Status == http.StatusOK {
 			e.faults.record(func() { e.faults.recoveries = append(e.faults.recoveries, took) })
-			e.found.check(took-e.database.outageBetween(began, began.Add(took)) <= recoverWithin, comesBack,
-				"%s served again %s after its database was back, not within %s", g.Name, took.Round(time.Millisecond), recoverWithin)
+			e.found.check(took-e.database.outageBetween(began, began.Add(took)) <= e.options.recovery, comesBack,
+				"%s served again %s after its database was back, not within %s", g.Name, took.Round(time.Millisecond), e.options.recovery)
 			return
 		}
 		if took > time.Minute {

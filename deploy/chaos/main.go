@@ -27,6 +27,7 @@ type options struct {
 	runs        int           // calls that clients make
 	length      time.Duration // over which the calls and the faults are spread
 	settle      time.Duration // how long everything may take to finish after that
+	recovery    time.Duration // within which a gateway serves again after its database is back
 
 	kills    int // of a process, which is started again at once
 	freezes  int // of a process, for longer than a lease
@@ -55,7 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 func readOptions(args []string, stderr io.Writer) (options, error) {
-	o := options{progress: stderr}
+	o := options{recovery: 2 * time.Second, progress: stderr}
 	var minutes float64
 	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
 	flags.SetOutput(stderr)
