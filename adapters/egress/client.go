@@ -28,7 +28,7 @@ const (
 // deadline of a request's context bounds the call with all its hops until the body is
 // read; where there is none, [Options.Timeout] bounds each hop.
 func (g *Guard) Client(r Redirects) *http.Client {
-	c := &http.Client{Transport: roundTripper{g}, CheckRedirect: checkRedirect}
+	c := &http.Client{Transport: roundTripper{g, g.transport}, CheckRedirect: checkRedirect}
 	if r == Stay {
 		c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
@@ -36,7 +36,10 @@ func (g *Guard) Client(r Redirects) *http.Client {
 }
 
 // roundTripper is one hop of a call.
-type roundTripper struct{ guard *Guard }
+type roundTripper struct {
+	guard     *Guard
+	transport *http.Transport
+}
 
 // RoundTrip checks the URL here and the address when it is dialled.
 func (t roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -52,7 +55,7 @@ func (t roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		ctx, cancel = context.WithTimeout(req.Context(), t.guard.timeout)
 		req = req.WithContext(ctx)
 	}
-	resp, err := t.guard.transport.RoundTrip(req)
+	resp, err := t.transport.RoundTrip(req)
 	if err != nil {
 		defer cancel() // after the error was read from the context
 		return nil, explain(req, err)

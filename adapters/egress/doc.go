@@ -22,6 +22,10 @@
 //   - too_many_redirects
 //   - response_too_large: the body is longer than the limit; met while reading it
 //   - response_headers_too_large: the headers are longer than 64 KiB
+//   - host_not_allowed: a credential may not be sent to the host
+//   - tls_required: a credential would be sent in clear, to an address that is not allowed by
+//     the operator, or a client certificate without TLS
+//   - client_certificate_refused: it cannot be read
 //
 // Those of the kind Unavailable are about the network, and the call may be repeated:
 //

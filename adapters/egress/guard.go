@@ -51,6 +51,8 @@ type Options struct {
 type Guard struct {
 	addresses *ssrf.Guardian
 	transport *http.Transport
+	plain     *http.Transport // for secrets without TLS: to what is allowed only
+	allowed   []netip.Prefix
 	maxBody   int64
 	timeout   time.Duration
 }
@@ -68,7 +70,7 @@ func New(o Options) *Guard {
 	}
 	v4, v6 := split(o.Allow)
 	g := &Guard{
-		maxBody: o.MaxBody, timeout: o.Timeout,
+		maxBody: o.MaxBody, timeout: o.Timeout, allowed: slices.Concat(v4, v6),
 		addresses: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...),
 			ssrf.WithDeniedV4Prefixes(azureWireServer)),
 	}
@@ -84,11 +86,18 @@ func New(o Options) *Guard {
 		MaxIdleConnsPerHost:    maxIdlePerHost,
 		IdleConnTimeout:        idleTimeout,
 	}
+	inside := *dialer
+	inside.Control = g.controlPlain
+	g.plain = g.transport.Clone()
+	g.plain.DialContext = inside.DialContext
 	return g
 }
 
 // Close ends the connections that are not in use.
-func (g *Guard) Close() { g.transport.CloseIdleConnections() }
+func (g *Guard) Close() {
+	g.transport.CloseIdleConnections()
+	g.plain.CloseIdleConnections()
+}
 
 // azureWireServer gives every virtual machine on Azure its secrets, from an address
 // outside the ranges that are set aside for such use.
@@ -106,6 +115,23 @@ func (g *Guard) control(_, address string, _ syscall.RawConn) error {
 	}
 	if slices.Contains(otherProtocols, target.Port()) {
 		return &refusal{code: codePort}
+	}
+	return nil
+}
+
+// controlPlain permits only the addresses that the operator has opened: a secret goes over
+// TLS everywhere else.
+func (g *Guard) controlPlain(network, address string, raw syscall.RawConn) error {
+	if err := g.control(network, address, raw); err != nil {
+		return err
+	}
+	target, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &refusal{code: codeAddress, cause: err}
+	}
+	ip := target.Addr().WithZone("").Unmap()
+	if !slices.ContainsFunc(g.allowed, func(r netip.Prefix) bool { return r.Contains(ip) }) {
+		return &refusal{code: codePlain}
 	}
 	return nil
 }

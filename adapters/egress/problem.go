@@ -85,6 +85,10 @@ func explain(req *http.Request, err error) error {
 }
 
 func (r *refusal) explain(host string, err error) error {
+	if r.code == codePlain {
+		return domain.Fail(domain.Forbidden, codePlain,
+			"A secret is sent to %s over TLS only: the URL has to begin with https://, unless the operator of the gateway allows the address.", host).Because(err)
+	}
 	if r.code == codePort {
 		return domain.Fail(domain.Forbidden, codePort,
 			"The port of %s is not one that calls may go to: it belongs to another protocol than HTTP.", host).Because(err)

@@ -23,6 +23,7 @@ type Ports struct {
 	APIKeys     inbound.APIKeys
 	EmbedTokens inbound.EmbedTokens
 	Completions inbound.Completions
+	Connections inbound.Connections
 	CustomNodes inbound.CustomNodes
 	Firing      inbound.Firing
 	Hooks       inbound.Hooks

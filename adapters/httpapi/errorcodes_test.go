@@ -80,6 +80,7 @@ var elsewhere = map[string]string{
 	"GET /v1/gateway/runs/{id}/stream last_event_id_invalid":                           "TestAStreamGoesOnBehindWhatTheClientHas",
 	"GET /v1/gateway/stream too_many_streams":                                          "TestStreamsOfListsTakePlacesOfStreams",
 	"GET /v1/gateway/stream stopping":                                                  "TestAStreamOfListsEndsWithTheGateway",
+	"POST /v1/gateway/connections connection_limit":                                    "TestATenantHasNoMoreConnectionsThanPermitted",
 	"POST /v1/gateway/webhook-endpoints webhook_endpoint_limit":                        "TestATenantHasNoMoreEndpointsThanPermitted",
 	"POST /v1/gateway/runs/{id}/retry concurrency_limit":                               "TestARunIsNotRetriedWhereThereIsNoRoom",
 	"POST /v1/gateway/runs/{id}/retry version_not_found":                               "TestAFailedRunIsRetried",

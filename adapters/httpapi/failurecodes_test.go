@@ -50,7 +50,8 @@ func failureCodes(t *testing.T) map[string]bool {
 			}
 			if value, ok := stringLiteral(spec.Values[0]); ok {
 				constants[filepath.Dir(path)+"."+spec.Names[0].Name] = value
-				if !strings.HasPrefix(path, "application/") {
+				// What connections are refused with is the failure of an attempt.
+				if !strings.HasPrefix(path, "application/") || strings.HasPrefix(path, "application/connections/") {
 					found[value] = true
 				}
 			}

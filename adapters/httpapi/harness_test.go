@@ -22,6 +22,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/directory"
+	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/httpapi/contract"
@@ -34,6 +35,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/changes"
+	"github.com/sluicehq/sluice/application/connections"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/hooks"
@@ -112,7 +114,8 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Runs:        moved,
 		Trying:      moved,
 
-		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),
+		Connections:       connections.New(store, egress.Names{}, connections.NewCredentials(store), testedNodes, g.clock, g.random),
+		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random).WithConnections(egress.Names{}),
 		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),
 	}
 	opts := httpapi.Options{

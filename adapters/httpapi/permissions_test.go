@@ -214,7 +214,7 @@ func (g *gateway) isWhole(theirs fixture) {
 	for kind, path := range map[string]string{
 		"workflows": "/workflows/", "workflow-versions": "/workflow-versions/", "triggers": "/triggers/",
 		"sub-tenants": "/sub-tenants/", "custom-nodes": "/custom-nodes/", "api-keys": "/api-keys/",
-		"webhook-endpoints": "/webhook-endpoints/", "deliveries": "/deliveries/", "jobs": "/jobs/", "runs": "/runs/", "waiting": "/runs/", "failed": "/runs/",
+		"connections": "/connections/", "webhook-endpoints": "/webhook-endpoints/", "deliveries": "/deliveries/", "jobs": "/jobs/", "runs": "/runs/", "waiting": "/runs/", "failed": "/runs/",
 	} {
 		got := g.send(http.MethodGet, "/v1/gateway"+path+theirs.ids[kind], theirs.secret, "")
 		if got.status != http.StatusOK || !strings.Contains(got.body, theirs.marker()) || got.field(g.T, "revokedAt") != nil {

@@ -66,6 +66,7 @@ func (a *API) routes() []route {
 	all = append(all, a.nodeRoutes()...)
 	all = append(all, a.hookRoutes()...)
 	all = append(all, a.webhookRoutes()...)
+	all = append(all, a.connectionRoutes()...)
 	all = append(all, a.runRoutes()...)
 	for i := range all {
 		all[i].path = prefix + all[i].path
@@ -170,9 +171,22 @@ func (a *API) webhookRoutes() []route {
 	}
 }
 
+// connectionRoutes is what can be done with what workflows call with.
+func (a *API) connectionRoutes() []route {
+	const get, post, patch, remove = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+	return []route{
+		{get, "/connections", tenant.ReadConnections, a.listConnections},
+		{post, "/connections", tenant.CreateConnection, a.createConnection},
+		{get, "/connections/:id", tenant.ReadConnections, a.getConnection},
+		{patch, "/connections/:id", tenant.ChangeConnection, a.updateConnection},
+		{remove, "/connections/:id", tenant.DeleteConnection, a.deleteConnection},
+		{post, "/connections/:id/test", tenant.TestConnection, a.testConnection},
+	}
+}
+
 // strictResources are those whose operations refuse members that they do not know, for every
 // client: a misspelled one would leave a door open.
-var strictResources = []string{prefix + "/api-keys", prefix + "/embed-tokens", prefix + "/settings"}
+var strictResources = []string{prefix + "/api-keys", prefix + "/embed-tokens", prefix + "/settings", prefix + "/connections"}
 
 // strictOperations do so as well: no client has ever sent them anything else.
 var strictOperations = map[tenant.Operation]bool{

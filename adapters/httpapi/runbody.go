@@ -143,6 +143,7 @@ type runNodeBody struct {
 	NextAttempt string       `json:"nextAttemptAt,omitempty"`
 	Waiting     *waitingBody `json:"waiting,omitempty"`
 	Log         []string     `json:"log,omitempty"`
+	Redacted    bool         `json:"redacted,omitempty"`
 
 	InputOmitted string `json:"inputOmitted,omitempty"`
 
@@ -181,7 +182,7 @@ func renderRunNodes(s inbound.ShownRun) []runNodeBody {
 		body := runNodeBody{
 			NodeID: string(n.ID), Status: string(n.Status), Attempts: n.Attempts, Branch: n.Branch,
 			Error: renderFailure(n.Failure), IsHandled: n.Handled, IsTakenOver: n.TakenOver,
-			StartedAt: exchange.OptionalTimestamp(n.StartedAt), FinishedAt: exchange.OptionalTimestamp(n.FinishedAt), NextAttempt: exchange.OptionalTimestamp(n.RetryAt), Log: s.Logs[n.ID],
+			StartedAt: exchange.OptionalTimestamp(n.StartedAt), FinishedAt: exchange.OptionalTimestamp(n.FinishedAt), NextAttempt: exchange.OptionalTimestamp(n.RetryAt), Log: s.Logs[n.ID], Redacted: n.Redacted,
 		}
 		body.input, body.InputOmitted = s.Inputs[n.ID].Input, string(s.Inputs[n.ID].Omitted)
 		if output, ok := s.Run.Output(n.ID); ok {
@@ -210,11 +211,13 @@ type entryBody struct {
 	Message string   `json:"message,omitempty"`
 	Until   string   `json:"until,omitempty"`
 	Log     []string `json:"log,omitempty"`
+
+	Redacted bool `json:"redacted,omitempty"`
 }
 
 func renderEntry(e run.Entry) entryBody {
 	return entryBody{
 		Seq: e.Seq, Type: string(e.Type), At: exchange.Timestamp(e.At), NodeID: string(e.Node), EdgeID: string(e.Edge), Attempt: e.Attempt,
-		Branch: e.Branch, Code: e.Code, Message: e.Message, Until: exchange.OptionalTimestamp(e.Until), Log: e.Log,
+		Branch: e.Branch, Code: e.Code, Message: e.Message, Until: exchange.OptionalTimestamp(e.Until), Log: e.Log, Redacted: e.Redacted,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -25,6 +26,7 @@ type webhookEndpointBody struct {
 	Metadata     json.RawMessage `json:"metadata"`
 	IsActive     bool            `json:"isActive"`
 	Children     bool            `json:"includeChildren"`
+	Connection   string          `json:"connection,omitempty"`
 	Secret       string          `json:"secret,omitempty"`
 	FailingSince string          `json:"failingSince,omitempty"`
 	Disabled     *disabledBody   `json:"disabled,omitempty"`
@@ -42,7 +44,7 @@ type disabledBody struct {
 func webhookEndpointBodyOf(e *event.Endpoint) webhookEndpointBody {
 	body := webhookEndpointBody{
 		ID: string(e.ID()), TenantID: string(e.Tenant()), SubTenantID: string(e.SubTenant()), URL: e.URL(), Description: e.Description(),
-		Events: append([]event.Type{}, e.Events()...), Metadata: exchange.RenderMetadata(e.Metadata()), IsActive: e.Active(), Children: e.Children(), FailingSince: exchange.OptionalTimestamp(e.FailingSince()),
+		Events: append([]event.Type{}, e.Events()...), Metadata: exchange.RenderMetadata(e.Metadata()), IsActive: e.Active(), Children: e.Children(), Connection: string(e.Connection()), FailingSince: exchange.OptionalTimestamp(e.FailingSince()),
 		CreatedAt: exchange.Timestamp(e.CreatedAt()), UpdatedAt: exchange.Timestamp(e.UpdatedAt()),
 	}
 	if d := e.Disabled(); d != nil {
@@ -90,6 +92,7 @@ func webhookEndpointDraft(body jsonread.Object) event.EndpointDraft {
 	if children := body.OptionalBool("includeChildren", &r); children != nil {
 		d.Children = *children
 	}
+	d.Connection = connection.ID(textOrNone(body, "connection", &r))
 	d.Metadata = exchange.ReadMetadata(body, &r)
 	d.Malformed = r.Violations()
 	return d
@@ -147,6 +150,9 @@ func webhookEndpointPatch(body jsonread.Object) event.EndpointPatch {
 	if sub := changedText(body, "subTenantId", &r); sub != nil {
 		id := tenant.SubTenantID(*sub)
 		p.SubTenant = &id
+	}
+	if id := changedText(body, "connection", &r); id != nil {
+		p.Connection = (*connection.ID)(id)
 	}
 	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()

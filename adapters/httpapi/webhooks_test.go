@@ -12,7 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -43,6 +45,14 @@ func (g *gateway) webhook(e fixture) {
 		return errors.Join(st.Webhooks.Endpoints.Insert(ctx, to), st.Webhooks.Events.Append(ctx, happened),
 			st.Webhooks.Events.MarkFannedOut(ctx, happened), st.Webhooks.Deliveries.Insert(ctx, d))
 	})
+	conn, err := connection.New(connection.ID("conn"+suffix), e.id, connection.Draft{
+		Name: e.marker(), Kind: connection.Bearer, Hosts: []string{"api.example.com"}, Secret: map[string]any{"token": "s3cret-token"},
+	}, egress.Names{}.ASCII, asked)
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.write(func(ctx context.Context, st outbound.Stores) error { return st.Connections.Insert(ctx, conn) })
+	e.ids["connections"] = string(conn.ID())
 	e.ids["webhook-endpoints"], e.ids["deliveries"], e.ids["eventId"] = string(to.ID()), string(d.ID()), string(happened.ID())
 }
 

@@ -65,7 +65,7 @@ func (r *Runner) runCustom(ctx context.Context, call outbound.NodeCall) (outboun
 	}
 	var got *answer
 	if failure == nil {
-		got, failure, err = exchange(ctx, r.stay, req, cmp.Or(call.Timeout, outbound.DefaultNodeTimeout), call.ReserveMemory)
+		got, failure, err = exchange(ctx, r.caller(call.Credential, false), req, cmp.Or(call.Timeout, outbound.DefaultNodeTimeout), call.ReserveMemory)
 	}
 	switch {
 	case err != nil:
@@ -73,7 +73,8 @@ func (r *Runner) runCustom(ctx context.Context, call outbound.NodeCall) (outboun
 	case failure != nil:
 		return *failure, nil
 	}
-	return r.readAnswer(shown(req.URL), got, call.CanPause), nil
+	got.redact(call.Credential.Redactor())
+	return markRedacted(r.readAnswer(shown(req.URL), got, call.CanPause), got.redacted), nil
 }
 
 // message is what is sent to an endpoint of custom nodes.

@@ -21,6 +21,8 @@
 //   - code_disabled: the operator has switched code off; code_unavailable, retryable: it
 //     cannot be run here
 //   - those of outbound.CodeRunner
+//   - host_not_allowed, tls_required, client_certificate_refused: the credential of the
+//     connection may not be sent there; nothing was sent
 //   - those of the clients, such as address_refused, response_too_large and
 //     response_headers_too_large
 //   - those that custom nodes give

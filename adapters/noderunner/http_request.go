@@ -29,7 +29,7 @@ type request struct {
 
 // runRequest makes the call that an httpRequest is configured with.
 func (r *Runner) runRequest(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
-	made, unusable := r.readRequest(call.Config)
+	made, unusable := r.readRequest(call)
 	if unusable != nil {
 		return *unusable, nil
 	}
@@ -46,20 +46,20 @@ func (r *Runner) runRequest(ctx context.Context, call outbound.NodeCall) (outbou
 	setDefault(req.Header, "Idempotency-Key", headerSafe(call.IdempotencyKey))
 	setDefault(req.Header, "User-Agent", r.userAgent)
 
-	caller := r.follow
-	if slices.ContainsFunc(made.statuses, func(s node.StatusRange) bool { return s.From < 400 && s.To >= 300 }) {
-		caller = r.stay // a redirect that is expected is an answer
-	}
-	got, failure, err := exchange(ctx, caller, req, cmp.Or(call.Timeout, made.timeout), call.ReserveMemory)
+	// A redirect that is expected is an answer.
+	follow := !slices.ContainsFunc(made.statuses, func(s node.StatusRange) bool { return s.From < 400 && s.To >= 300 })
+	got, failure, err := exchange(ctx, r.caller(call.Credential, follow), req, cmp.Or(call.Timeout, made.timeout), call.ReserveMemory)
 	switch {
 	case err != nil:
 		return nil, err
 	case failure != nil:
 		return *failure, nil
-	case !made.expects(got.status):
+	}
+	got.redact(call.Credential.Redactor())
+	if !made.expects(got.status) {
 		return r.unexpected(shown(req.URL), got), nil
 	}
-	return outbound.NodeCompleted{Output: output(got)}, nil
+	return outbound.NodeCompleted{Output: output(got), Redacted: got.redacted}, nil
 }
 
 func (q request) expects(status int) bool {
@@ -72,10 +72,14 @@ func (q request) expects(status int) bool {
 // readRequest reads a configuration whose templates are resolved. What they gave is
 // checked as the configuration itself was when it was published. The failure names
 // every mistake.
-func (r *Runner) readRequest(given map[string]any) (request, *outbound.NodeFailed) {
-	config := r.request.Config.ApplyDefaults(r.request.ReadConfig(given))
+func (r *Runner) readRequest(call outbound.NodeCall) (request, *outbound.NodeFailed) {
+	kind, known := r.requests[call.Version]
+	if !known {
+		kind, _ = node.BuiltIn(node.HTTPRequest)
+	}
+	config := kind.Config.ApplyDefaults(kind.ReadConfig(call.Config))
 	var rules domain.Rules
-	r.request.CheckConfig(&rules, "config", config)
+	kind.CheckConfig(&rules, "config", config)
 	if found := rules.Violations(); len(found) > 0 {
 		texts := make([]string, len(found))
 		for i, v := range found {

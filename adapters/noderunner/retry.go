@@ -57,7 +57,7 @@ func (r *Runner) unexpected(host string, got *answer) outbound.NodeFailed {
 		message += ": " + clip(text, maxShownBody)
 	}
 	return outbound.NodeFailed{
-		Code: "unexpected_status", Message: message,
+		Code: "unexpected_status", Message: message, Redacted: got.redacted,
 		Retryable: retryable(got.status), RetryAfter: retryAfter(got.header, r.clock.Now()),
 	}
 }

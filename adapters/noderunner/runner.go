@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -24,9 +25,10 @@ type Caller interface {
 // Options are what a [Runner] works with. All but Code are required.
 type Options struct {
 	Clock     outbound.Clock
-	Follow    Caller // follows redirects, and takes no credentials to another origin
-	Stay      Caller // gives a redirect as the answer
-	UserAgent string // what calls say who they are
+	Follow    Caller                                            // follows redirects, and takes no credentials to another origin
+	Stay      Caller                                            // gives a redirect as the answer
+	Bearing   func(c connection.Credential, follow bool) Caller // bears a credential where it may be sent, and follows redirects or gives them as the answer
+	UserAgent string                                            // what calls say who they are
 
 	Code outbound.CodeRunner // nil where code is switched off
 }
@@ -36,8 +38,9 @@ type Runner struct {
 	clock     outbound.Clock
 	follow    Caller
 	stay      Caller
+	bearing   func(c connection.Credential, follow bool) Caller
 	userAgent string
-	request   node.NodeType // the built-in httpRequest
+	requests  map[string]node.NodeType // the built-in httpRequest by its versions
 	code      outbound.CodeRunner
 }
 
@@ -45,8 +48,23 @@ var _ outbound.NodeRunner = (*Runner)(nil)
 
 // New returns a runner.
 func New(o Options) *Runner {
-	request, _ := node.BuiltIn(node.HTTPRequest)
-	return &Runner{clock: o.Clock, follow: o.Follow, stay: o.Stay, userAgent: o.UserAgent, request: request, code: o.Code}
+	r := &Runner{clock: o.Clock, follow: o.Follow, stay: o.Stay, bearing: o.Bearing, userAgent: o.UserAgent, code: o.Code, requests: make(map[string]node.NodeType)}
+	for _, kind := range node.BuiltInVersions(node.HTTPRequest) {
+		r.requests[kind.Version.String()] = kind
+	}
+	return r
+}
+
+// caller is what makes a call that bears a credential, or none.
+func (r *Runner) caller(c connection.Credential, follow bool) Caller {
+	switch {
+	case !c.IsZero():
+		return r.bearing(c, follow)
+	case follow:
+		return r.follow
+	default:
+		return r.stay
+	}
 }
 
 // builtIns are the built-in nodes that attempts are made at.
@@ -74,6 +92,8 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+
+	redacted bool // a secret was in it
 }
 
 // exchange makes the call and reads the answer. Of its results one is not nil.

@@ -214,11 +214,3 @@ func (s hooks) Delete(ctx context.Context, scope tenant.Scope, of trigger.ID) er
 	n, err := s.ExecSlow(ctx, "delete hook", `DELETE FROM hooks WHERE tenant_id = $1 AND trigger_id = $2`+in, args...)
 	return s.CheckDeleted(n, err, hookNotFound, hookNotFoundMessage)
 }
-
-// UsedBy finds the hooks that verify with a connection.
-func (s hooks) UsedBy(ctx context.Context, scope tenant.Scope, of connection.ID) (users []trigger.ID, err error) {
-	in, args := core.Within(scope, ofTrigger("u"), string(of))
-	err = s.ReadRows(ctx, "find hooks of a connection", &users, `SELECT u.trigger_id FROM hook_secrets u JOIN hooks h ON h.tenant_id = u.tenant_id AND h.trigger_id = u.trigger_id
-		WHERE u.tenant_id = $1 AND u.connection_id = $2`+in+` ORDER BY u.trigger_id`, args...)
-	return users, err
-}

@@ -62,6 +62,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		Addresses:           customNodeAddresses{in},
 		NodeHealth:          nodeHealth{in},
 		NodeSecrets:         nodeSecrets{in},
+		Connections:         connections{in},
 		Idempotency:         idempotency{in},
 		OperatorIdempotency: operatorIdempotency{in},
 		Processes:           processes{in},

@@ -9,9 +9,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -29,6 +31,7 @@ const restWithin = time.Second
 // Sender sends messages by HTTP. It is safe for concurrent use.
 type Sender struct {
 	client    *http.Client
+	bearing   func(connection.Credential) *http.Client
 	clock     outbound.Clock
 	userAgent string
 }
@@ -41,6 +44,21 @@ func New(client *http.Client, clock outbound.Clock, version string) *Sender {
 	staying := *client
 	staying.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Sender{client: &staying, clock: clock, userAgent: "Sluice-Webhook/" + version}
+}
+
+// Bearing has messages that bear a credential go through the client that is made for it, which
+// sends it to its hosts only and follows no redirect. It returns the sender.
+func (s *Sender) Bearing(client func(connection.Credential) *http.Client) *Sender {
+	s.bearing = client
+	return s
+}
+
+// clientFor is the client that a message goes through.
+func (s *Sender) clientFor(m outbound.SignedMessage) *http.Client {
+	if m.Credential.IsZero() {
+		return s.client
+	}
+	return s.bearing(m.Credential)
 }
 
 // errTooLate is why the context of a call ends when the endpoint takes too long.
@@ -58,7 +76,7 @@ func (s *Sender) Send(ctx context.Context, m outbound.SignedMessage) (event.Atte
 		return event.AttemptResult{Code: "url_invalid", Error: "The URL of the endpoint cannot be called."}, nil
 	}
 	began := s.clock.Now()
-	resp, err := s.client.Do(req)
+	resp, err := s.clientFor(m).Do(req)
 	took := max(s.clock.Now().Sub(began), 0) // the clock may have been set back
 	if err != nil {
 		if ctx.Err() != nil {
@@ -69,10 +87,10 @@ func (s *Sender) Send(ctx context.Context, m outbound.SignedMessage) (event.Atte
 	o := event.AttemptResult{Status: resp.StatusCode, Duration: took}
 	if o.Succeeded() {
 		defer time.AfterFunc(restWithin, cancel).Stop()
-		read(resp)
+		read(resp, 0)
 		return o, nil
 	}
-	answer := read(resp)
+	answer := clean(m.Credential, resp)
 	o.Code, o.Error, o.Excerpt = "unexpected_status", unexpected(req.URL, resp.StatusCode), event.Excerpt(answer)
 	o.RetryAfter = retryAfter(resp, s.clock.Now())
 	return o, nil
@@ -96,11 +114,25 @@ func (s *Sender) request(ctx context.Context, m outbound.SignedMessage) (*http.R
 
 // read takes an answer, and keeps its beginning. What it says decides nothing, so a
 // failure to read it does not either.
-func read(resp *http.Response) (beginning []byte) {
-	beginning, _ = io.ReadAll(io.LimitReader(resp.Body, 2*event.MaxExcerpt))
+func read(resp *http.Response, keep int64) (beginning []byte) {
+	beginning, _ = io.ReadAll(io.LimitReader(resp.Body, keep))
 	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer-int64(len(beginning)))
 	_ = resp.Body.Close()
 	return beginning
+}
+
+// clean takes an answer without the secret that the message bore. Where it breaks off, nothing is
+// kept behind the last place of the secret: a part of it could follow.
+func clean(c connection.Credential, resp *http.Response) []byte {
+	if c.IsZero() {
+		return read(resp, 2*event.MaxExcerpt)
+	}
+	answer := read(resp, maxAnswer)
+	text, found := c.Redactor().Text(string(answer))
+	if mark := connection.Mark(c.Connection()); found && len(answer) == maxAnswer {
+		text = text[:strings.LastIndex(text, mark)+len(mark)]
+	}
+	return []byte(text)
 }
 
 // failed is the outcome when no answer came.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -18,8 +19,9 @@ const codeNoEndpoint = "node_endpoint_not_found"
 
 // Attempts makes attempts at the nodes that a runner executes, wherever those run.
 type Attempts struct {
-	Nodes     outbound.NodeRunner
-	Endpoints outbound.NodeEndpoints
+	Nodes       outbound.NodeRunner
+	Endpoints   outbound.NodeEndpoints
+	Credentials outbound.Credentials
 }
 
 // Make makes an attempt once. reserve is that of outbound.NodeCall; the error that of its runner.
@@ -36,11 +38,34 @@ func (a Attempts) Make(ctx context.Context, e run.Execute, reserve func(ctx cont
 		}
 		call.Endpoint, call.Secrets = to.URL, to.Secrets
 	}
+	if e.Connection != "" {
+		var refused *run.AttemptFailed
+		var err error
+		if call.Credential, refused, err = a.credential(ctx, e); err != nil {
+			return nil, err
+		}
+		if refused != nil {
+			return *refused, nil
+		}
+	}
 	outcome, err := a.Nodes.Run(ctx, call)
 	if err != nil {
 		return nil, err
 	}
 	return FactOf(e, outcome)
+}
+
+// credential asks for what the call bears. Where there is nothing to bear, the attempt has
+// failed and nothing is sent.
+func (a Attempts) credential(ctx context.Context, e run.Execute) (connection.Credential, *run.AttemptFailed, error) {
+	made, err := a.Credentials.Credential(ctx, outbound.CredentialUse{Tenant: e.Tenant, SubTenant: e.SubTenant, Connection: e.Connection})
+	var known *domain.Error
+	if err == nil || !errors.As(err, &known) || known.Kind == domain.Internal {
+		return made, nil, err
+	}
+	return made, &run.AttemptFailed{
+		Node: e.Node, Attempt: e.Attempt, Code: known.Code, Message: known.Message, Retryable: known.Kind == domain.Unavailable, RetryAfter: known.RetryAfter,
+	}, nil
 }
 
 // MessageOr is the message of an error for its tenant.
@@ -65,13 +90,13 @@ func CallOf(e run.Execute) outbound.NodeCall {
 func FactOf(of run.Execute, o outbound.NodeOutcome) (run.Fact, error) {
 	switch o := o.(type) {
 	case outbound.NodeCompleted:
-		return run.AttemptCompleted{Node: of.Node, Attempt: of.Attempt, Output: o.Output, Log: o.Log}, nil
+		return run.AttemptCompleted{Node: of.Node, Attempt: of.Attempt, Output: o.Output, Log: o.Log, Redacted: o.Redacted}, nil
 	case outbound.NodeFailed:
 		return run.AttemptFailed{
-			Node: of.Node, Attempt: of.Attempt, Code: o.Code, Message: o.Message, Retryable: o.Retryable, RetryAfter: o.RetryAfter, Log: o.Log,
+			Node: of.Node, Attempt: of.Attempt, Code: o.Code, Message: o.Message, Retryable: o.Retryable, RetryAfter: o.RetryAfter, Log: o.Log, Redacted: o.Redacted,
 		}, nil
 	case outbound.NodePaused:
-		return run.AttemptPaused{Node: of.Node, Attempt: of.Attempt, Event: o.Event, Timeout: o.Timeout}, nil
+		return run.AttemptPaused{Node: of.Node, Attempt: of.Attempt, Event: o.Event, Timeout: o.Timeout, Redacted: o.Redacted}, nil
 	default:
 		return nil, fmt.Errorf("the outcome %T is not one that exists", o)
 	}

@@ -96,10 +96,6 @@ func (s *Service) checks(ctx context.Context, st outbound.Stores, owner tenant.I
 			r.Check(problem == "", field, workflow.BadExpression, "must be an expression that compiles: %s", problem)
 		},
 		Secret: func(r *domain.Rules, field string, id connection.ID) {
-			if st.Connections == nil { // there are none in this store
-				r.Check(false, field, domain.Unknown, "must be a connection, and there is none")
-				return
-			}
 			c, err := st.Connections.Get(ctx, tenant.All(owner), id)
 			if err != nil && !errors.Is(err, domain.NotFound) {
 				*failed = err

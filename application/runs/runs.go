@@ -44,9 +44,15 @@ func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbou
 	}
 }
 
+// WithCredentials has calls bear what connections give out. It returns the service.
+func (s *Service) WithCredentials(credentials outbound.Credentials) *Service {
+	s.attempts.Credentials = credentials
+	return s
+}
+
 // WithNodes has tests execute nodes, and simulations compute. It returns the service.
 func (s *Service) WithNodes(runner outbound.NodeRunner, endpoints outbound.NodeEndpoints) *Service {
-	s.attempts = execution.Attempts{Nodes: runner, Endpoints: endpoints}
+	s.attempts.Nodes, s.attempts.Endpoints = runner, endpoints
 	return s
 }
 

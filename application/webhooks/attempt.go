@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -68,8 +69,20 @@ func (d *Dispatcher) attempt(ctx context.Context, due outbound.DueDelivery, reco
 // send signs and sends a delivery once.
 func (d *Dispatcher) send(ctx context.Context, due outbound.DueDelivery) (event.AttemptResult, error) {
 	body := due.Event.Body()
+	var credential connection.Credential
+	if id := due.Endpoint.Connection(); id != "" {
+		made, err := d.credentials.Credential(ctx, outbound.CredentialUse{Tenant: due.Key.Tenant, SubTenant: due.Endpoint.SubTenant(), Connection: id})
+		var known *domain.Error
+		switch {
+		case errors.As(err, &known) && known.Kind != domain.Internal:
+			return event.AttemptResult{Code: known.Code, Error: known.Message}, nil
+		case err != nil:
+			return event.AttemptResult{}, err
+		}
+		credential = made
+	}
 	return d.sender.Send(ctx, outbound.SignedMessage{
-		Tenant: due.Key.Tenant, URL: due.Endpoint.URL(), Body: body,
+		Credential: credential, Tenant: due.Key.Tenant, URL: due.Endpoint.URL(), Body: body,
 		Signature: domain.Sign(due.Endpoint.SigningSecrets(due.At), string(due.Key.Delivery), due.At, body),
 	})
 }

@@ -50,6 +50,8 @@ type Dispatcher struct {
 	clock  outbound.Clock
 	random outbound.Random
 
+	credentials outbound.Credentials // of connections; nil only where no endpoint has one
+
 	limits     sendLimits
 	poll       time.Duration
 	newEvents  chan struct{} // holds one signal when events may wait
@@ -72,6 +74,13 @@ func NewDispatcher(work outbound.UnitOfWork, sender outbound.Sender, clock outbo
 		newEvents: make(chan struct{}, 1), deliveries: make(chan struct{}, 1),
 		postponed: postponed{limit: maxPostponed},
 	}
+}
+
+// WithCredentials has messages bear what the connections of their endpoints give out. It returns
+// the dispatcher.
+func (d *Dispatcher) WithCredentials(credentials outbound.Credentials) *Dispatcher {
+	d.credentials = credentials
+	return d
 }
 
 // Run brings events to endpoints until ctx ends. While there is nothing to do, it costs

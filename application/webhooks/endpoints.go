@@ -17,6 +17,7 @@ type Endpoints struct {
 	work   outbound.UnitOfWork
 	clock  outbound.Clock
 	random outbound.Random
+	names  outbound.HostNames // nil only where no endpoint has a connection
 }
 
 var _ inbound.WebhookEndpoints = (*Endpoints)(nil)
@@ -24,6 +25,13 @@ var _ inbound.WebhookEndpoints = (*Endpoints)(nil)
 // NewEndpoints returns the service.
 func NewEndpoints(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random) *Endpoints {
 	return &Endpoints{work: work, clock: clock, random: random}
+}
+
+// WithConnections lets endpoints have connections, whose hosts are compared by their names. It
+// returns the service.
+func (s *Endpoints) WithConnections(names outbound.HostNames) *Endpoints {
+	s.names = names
+	return s
 }
 
 // Create makes an endpoint with a new secret.
@@ -52,6 +60,9 @@ func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, idempotency d
 		if all.Total >= event.MaxEndpoints {
 			return domain.Fail(domain.Conflict, "webhook_endpoint_limit",
 				"There are %d webhook endpoints, and no more are permitted. Delete one that is not needed any more.", all.Total)
+		}
+		if err := s.checkConnection(ctx, st, e); err != nil {
+			return err
 		}
 		if err := st.Webhooks.Endpoints.Insert(ctx, e); err != nil {
 			return err
@@ -104,6 +115,9 @@ func (s *Endpoints) Update(ctx context.Context, who tenant.Caller, id event.Endp
 			return err
 		}
 		if err := who.Scope.Check(e.SubTenant()); err != nil {
+			return err
+		}
+		if err := s.checkConnection(ctx, st, e); err != nil {
 			return err
 		}
 		return st.Webhooks.Endpoints.Update(ctx, e)

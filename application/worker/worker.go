@@ -88,6 +88,12 @@ func New(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound
 	}
 }
 
+// WithCredentials has calls bear what connections give out. It returns the worker.
+func (w *Worker) WithCredentials(credentials outbound.Credentials) *Worker {
+	w.attempts.Credentials = credentials
+	return w
+}
+
 // Panics returns how many panics were contained since the start.
 func (w *Worker) Panics() int64 { return w.panics.Load() }
 

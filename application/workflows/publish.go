@@ -195,7 +195,11 @@ func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.Ver
 	if err != nil {
 		return found, err
 	}
-	env := workflow.Environment{Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers, Payload: workflow.PayloadType(schemasOf(schemas)), Called: calleesOf(found.called)}
+	connections, err := s.connectionsOf(ctx, found.version, *found.registry)
+	if err != nil {
+		return found, err
+	}
+	env := workflow.Environment{Connections: connections, Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers, Payload: workflow.PayloadType(schemasOf(schemas)), Called: calleesOf(found.called)}
 	var unread error // why a source could not be read
 	if s.code != nil {
 		env.CompileCode = func(source string) (problem string, at workflow.Place) {

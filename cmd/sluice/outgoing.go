@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/rs/zerolog"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/adapters/webhook"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -41,13 +43,17 @@ func openOutgoing(ctx context.Context, log zerolog.Logger, cfg config, metrics *
 	runner := noderunner.New(noderunner.Options{
 		Code:  code,
 		Clock: system.Clock{}, Follow: nodes.Client(egress.Follow), Stay: nodes.Client(egress.Stay), UserAgent: "Sluice/" + version,
+		Bearing: func(c connection.Credential, follow bool) noderunner.Caller {
+			return nodes.Bearing(c, egress.Redirects(follow))
+		},
 	})
 	return outgoing{
 		limiter: limiter,
 		runner:  metrics.NodeRunner(runner),
 		code:    code,
 		memory:  divided,
-		sender:  metrics.Sender(webhook.New(webhooks.Client(egress.Stay), system.Clock{}, version)),
+		sender: metrics.Sender(webhook.New(webhooks.Client(egress.Stay), system.Clock{}, version).
+			Bearing(func(c connection.Credential) *http.Client { return webhooks.Bearing(c, egress.Stay) })),
 		close: func() {
 			closeCode()
 			webhooks.Close()

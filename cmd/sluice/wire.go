@@ -6,6 +6,7 @@ import (
 	"github.com/google/wire"
 
 	"github.com/sluicehq/sluice/adapters/directory"
+	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
@@ -13,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/changes"
+	"github.com/sluicehq/sluice/application/connections"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/hooks"
@@ -42,6 +44,7 @@ var driven = wire.NewSet(
 	wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)),
 	sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)),
 	directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)),
+	wire.Struct(new(egress.Names)), wire.Bind(new(outbound.HostNames), new(egress.Names)),
 	directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)),
 )
 
@@ -56,6 +59,8 @@ var core = wire.NewSet(
 	execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)),
 	hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)),
 	wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures,
+	connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)),
+	connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)),
 	jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)),
 	jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)),
 	processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)),
@@ -68,10 +73,10 @@ var core = wire.NewSet(
 	tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)),
 	triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)),
 	upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)),
-	webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)),
+	connectedEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)),
 	webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)),
-	webhooks.NewDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)),
-	worker.New, wire.Bind(new(inbound.Worker), new(*worker.Worker)),
+	connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)),
+	connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)),
 	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
 )
 
@@ -100,8 +105,24 @@ func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory
 
 // computingRuns has simulations run code, and tests execute nodes.
 func computingRuns(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	clock outbound.Clock, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints) *runs.Service {
-	return runs.New(work, directory, compiler, signals, clock, random, key, budgets).WithNodes(runner, endpoints)
+	clock outbound.Clock, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints, credentials outbound.Credentials) *runs.Service {
+	return runs.New(work, directory, compiler, signals, clock, random, key, budgets).WithNodes(runner, endpoints).WithCredentials(credentials)
+}
+
+// connectedEndpoints may have connections.
+func connectedEndpoints(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random, names outbound.HostNames) *webhooks.Endpoints {
+	return webhooks.NewEndpoints(work, clock, random).WithConnections(names)
+}
+
+// connectedDispatcher sends with what connections give out.
+func connectedDispatcher(work outbound.UnitOfWork, sender outbound.Sender, clock outbound.Clock, random outbound.Random, credentials outbound.Credentials) *webhooks.Dispatcher {
+	return webhooks.NewDispatcher(work, sender, clock, random).WithCredentials(credentials)
+}
+
+// connectedWorker calls with what connections give out.
+func connectedWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler, directory outbound.Directory,
+	signals outbound.RunSignals, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, opts worker.Options, credentials outbound.Credentials) *worker.Worker {
+	return worker.New(work, nodes, endpoints, compiler, directory, signals, random, key, budgets, opts).WithCredentials(credentials)
 }
 
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps

@@ -9,6 +9,7 @@ package main
 import (
 	"github.com/google/wire"
 	"github.com/sluicehq/sluice/adapters/directory"
+	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
@@ -16,6 +17,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/changes"
+	"github.com/sluicehq/sluice/application/connections"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/hooks"
@@ -57,6 +59,9 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	checker := expression.Checker{}
 	compiler := expression.Compiler{}
 	versions := boundedVersions(work, directoryDirectory, checker, clock, random, code, compiler, budgets, opts)
+	names := egress.Names{}
+	credentials := connections.NewCredentials(work)
+	connectionsService := connections.New(work, names, credentials, runner, clock, random)
 	custom := nodes.NewCustom(work, clock, random)
 	checks := nodes.NewChecks(work, runner, clock)
 	checked := nodes.NewChecked(custom, checks)
@@ -65,7 +70,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	firingService := firing.New(work, directoryDirectory, compiler, selections, signals, limiter, clock, random, key, budgets, storage)
 	directoryHooks := directory.NewHooks(directoryDirectory, compiler)
 	endpoints := directory.NewEndpoints(directoryDirectory, clock)
-	runsService := computingRuns(work, directoryDirectory, compiler, signals, clock, random, key, budgets, runner, endpoints)
+	runsService := computingRuns(work, directoryDirectory, compiler, signals, clock, random, key, budgets, runner, endpoints, credentials)
 	hooksService := hooks.New(work, directoryHooks, firingService, runsService, checker, limiter, clock, random, budgets, origin)
 	jobsService := jobs.New(work, clock, random)
 	changesService := changes.New(store, lists, random)
@@ -79,13 +84,14 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	tenantsService := tenants.New(work, clock, random)
 	triggersService := triggers.New(work, directoryDirectory, inserter, checker, limiter, clock, random)
 	workflowsService := workflows.New(work, signals, clock, random)
-	webhooksEndpoints := webhooks.NewEndpoints(work, clock, random)
+	webhooksEndpoints := connectedEndpoints(work, clock, random, names)
 	deliveries := webhooks.NewDeliveries(work, clock)
 	ports := httpapi.Ports{
 		Admission:         service,
 		APIKeys:           keys,
 		EmbedTokens:       embedTokens,
 		Completions:       versions,
+		Connections:       connectionsService,
 		CustomNodes:       checked,
 		Firing:            firingService,
 		Hooks:             hooksService,
@@ -115,11 +121,11 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		return gateway{}, err
 	}
 	upkeepService := upkeep.New(work, signals, clock, random)
-	dispatcher := webhooks.NewDispatcher(work, sender, clock, random)
+	dispatcher := connectedDispatcher(work, sender, clock, random, credentials)
 	scheduler := schedules.NewScheduler(work, selections, signals, clock, random, storage)
 	jobsWorker := jobs.NewWorker(work, directoryDirectory, compiler, signals, clock, random, key, budgets, storage, hooksService)
 	figures := hookFigures(hooksService)
-	workerWorker := worker.New(work, runner, endpoints, compiler, directoryDirectory, signals, random, key, budgets, capacity)
+	workerWorker := connectedWorker(work, runner, endpoints, compiler, directoryDirectory, signals, random, key, budgets, capacity, credentials)
 	mainGateway := gateway{
 		API:        api,
 		Upkeep:     upkeepService,
@@ -164,10 +170,10 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 // wire.go:
 
 // driven binds each outbound port to its adapter.
-var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
+var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)), wire.Struct(new(egress.Names)), wire.Bind(new(outbound.HostNames), new(egress.Names)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)), hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)), wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures, jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), worker.New, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)), hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)), wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures, connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)), connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)), jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), connectedEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
 
 // hookFigures count deliveries.
 func hookFigures(s *hooks.Service) *hooks.Figures { return s.Figures() }
@@ -194,6 +200,22 @@ func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory
 
 // computingRuns has simulations run code, and tests execute nodes.
 func computingRuns(work outbound.UnitOfWork, directory2 outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	clock outbound.Clock, random outbound.Random, key run2.Key, budgets outbound.Budgets, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints) *runs.Service {
-	return runs.New(work, directory2, compiler, signals, clock, random, key, budgets).WithNodes(runner, endpoints)
+	clock outbound.Clock, random outbound.Random, key run2.Key, budgets outbound.Budgets, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints, credentials outbound.Credentials) *runs.Service {
+	return runs.New(work, directory2, compiler, signals, clock, random, key, budgets).WithNodes(runner, endpoints).WithCredentials(credentials)
+}
+
+// connectedEndpoints may have connections.
+func connectedEndpoints(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random, names outbound.HostNames) *webhooks.Endpoints {
+	return webhooks.NewEndpoints(work, clock, random).WithConnections(names)
+}
+
+// connectedDispatcher sends with what connections give out.
+func connectedDispatcher(work outbound.UnitOfWork, sender outbound.Sender, clock outbound.Clock, random outbound.Random, credentials outbound.Credentials) *webhooks.Dispatcher {
+	return webhooks.NewDispatcher(work, sender, clock, random).WithCredentials(credentials)
+}
+
+// connectedWorker calls with what connections give out.
+func connectedWorker(work outbound.UnitOfWork, nodes2 outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler, directory2 outbound.Directory,
+	signals outbound.RunSignals, random outbound.Random, key run2.Key, budgets outbound.Budgets, opts worker.Options, credentials outbound.Credentials) *worker.Worker {
+	return worker.New(work, nodes2, endpoints, compiler, directory2, signals, random, key, budgets, opts).WithCredentials(credentials)
 }

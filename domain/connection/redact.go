@@ -103,6 +103,9 @@ func lowerHex(encoded string) string {
 	return string(b)
 }
 
+// IsZero says whether it finds nothing.
+func (r Redactor) IsZero() bool { return r.replacer == nil }
+
 // Text replaces the secret in a text, and says whether it was there.
 func (r Redactor) Text(text string) (redacted string, found bool) {
 	if r.replacer == nil {
@@ -122,6 +125,9 @@ func (r Redactor) Holds(text string) bool {
 // JSON replaces the secret in the strings, the names and the numbers of valid JSON, which
 // stays valid. A number that holds it becomes a string.
 func (r Redactor) JSON(text []byte) (redacted []byte, found bool) {
+	if r.IsZero() {
+		return text, false
+	}
 	if !bytes.ContainsRune(text, '\\') {
 		if _, held := r.Text(string(text)); !held {
 			return text, false

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -40,7 +41,8 @@ type EndpointState struct {
 	Metadata     domain.Metadata
 	Events       []Type // what it subscribes to; empty for every type, those of later versions too
 	Active       bool
-	Children     bool // events of runs that other runs started are sent as well
+	Children     bool          // events of runs that other runs started are sent as well
+	Connection   connection.ID // what messages bear besides their signature; empty for none
 	Secret       domain.SigningSecret
 	Retired      []domain.RetiredSecret // those before it, the newest first; some may have ended
 	FailingSince *time.Time             // the end of the first attempt in a row of failures; nil after a success
@@ -58,6 +60,7 @@ type EndpointDraft struct {
 	SubTenant   tenant.SubTenantID // empty for all
 	Active      *bool              // nil means true
 	Children    bool               // send events of runs that other runs started as well
+	Connection  connection.ID      // empty for none
 	Metadata    domain.MetadataPatch
 	Malformed   []domain.Violation // what was found while the request was read; reported with the rest
 }
@@ -69,7 +72,7 @@ const endpointInvalid, endpointInvalidMessage = "webhook_endpoint_invalid", "The
 func NewEndpoint(id EndpointID, owner tenant.ID, d EndpointDraft, secret domain.SigningSecret, now time.Time) (*Endpoint, error) {
 	s := EndpointState{
 		ID: id, Tenant: owner, SubTenant: d.SubTenant, URL: d.URL, Description: d.Description, Events: d.Events,
-		Active: d.Active == nil || *d.Active, Children: d.Children, Secret: secret, CreatedAt: now, UpdatedAt: now, Revision: 1,
+		Active: d.Active == nil || *d.Active, Children: d.Children, Connection: d.Connection, Secret: secret, CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}
 	var r domain.Rules
 	r.Add(d.Malformed...)
@@ -97,13 +100,14 @@ type EndpointPatch struct {
 	SubTenant         *tenant.SubTenantID // empty for those of all segments
 	Active            *bool
 	Children          *bool
+	Connection        *connection.ID // empty for none
 	Metadata          domain.MetadataPatch
 	Malformed         []domain.Violation // what was found while the request was read; reported with the rest
 }
 
 // Revise changes the endpoint as a whole or not at all. Every violation is reported at
 // once, with the code webhook_endpoint_invalid. Its failures are forgotten when it is
-// activated, and when it gets another URL.
+// activated, and when it gets another URL or connection.
 func (e *Endpoint) Revise(p EndpointPatch, now time.Time) error {
 	next := e.state.clone()
 	domain.Set(&next.URL, p.URL)
@@ -111,6 +115,7 @@ func (e *Endpoint) Revise(p EndpointPatch, now time.Time) error {
 	domain.Set(&next.SubTenant, p.SubTenant)
 	domain.Set(&next.Active, p.Active)
 	domain.Set(&next.Children, p.Children)
+	domain.Set(&next.Connection, p.Connection)
 	domain.SetOptional(&next.Description, p.Description, p.RemoveDescription)
 	var r domain.Rules
 	r.Add(p.Malformed...)
@@ -118,7 +123,7 @@ func (e *Endpoint) Revise(p EndpointPatch, now time.Time) error {
 	if err := next.check(&r); err != nil {
 		return err
 	}
-	if next.Active && !e.state.Active || next.URL != e.state.URL {
+	if next.Active && !e.state.Active || next.URL != e.state.URL || next.Connection != e.state.Connection {
 		next.FailingSince = nil
 	}
 	if next.Active {
@@ -176,6 +181,9 @@ func (e *Endpoint) Events() []Type { return slices.Clone(e.state.Events) }
 
 // Children says whether events of runs that other runs started are sent as well.
 func (e *Endpoint) Children() bool { return e.state.Children }
+
+// Connection is what messages bear besides their signature; empty for none.
+func (e *Endpoint) Connection() connection.ID { return e.state.Connection }
 
 // Active says whether events are sent to the endpoint.
 func (e *Endpoint) Active() bool { return e.state.Active }

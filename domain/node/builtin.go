@@ -98,21 +98,43 @@ func platform(l tenant.Language) []NodeType {
 	return builtIns()[tenant.English]
 }
 
-// BuiltIns lists the built-in node types in their customary order, with names and
-// descriptions in the language (English when it is not one of [tenant.Languages]).
-// Trigger nodes are left out.
-func BuiltIns(l tenant.Language) []NodeType {
-	return slices.DeleteFunc(slices.Clone(platform(l)), func(n NodeType) bool { return n.Type.IsTrigger() })
-}
-
-// BuiltIn returns the built-in node or trigger node of this type, in English.
-func BuiltIn(t Type) (NodeType, bool) {
-	for _, n := range platform(tenant.English) {
-		if n.Type == t {
-			return n, true
+// newest leaves out the versions of types that have a newer one. Those of a type stand next to
+// each other, the newest last.
+func newest(all []NodeType) (kept []NodeType) {
+	for i, n := range all {
+		if i+1 == len(all) || all[i+1].Type != n.Type {
+			kept = append(kept, n)
 		}
 	}
-	return NodeType{}, false
+	return kept
+}
+
+// BuiltIns lists the built-in node types in their customary order, each in its newest version,
+// with names and descriptions in the language (English when it is not one of
+// [tenant.Languages]). Trigger nodes are left out.
+func BuiltIns(l tenant.Language) []NodeType {
+	return slices.DeleteFunc(newest(platform(l)), func(n NodeType) bool { return n.Type.IsTrigger() })
+}
+
+// BuiltIn returns the newest version of the built-in node or trigger node of this type, in
+// English.
+func BuiltIn(t Type) (NodeType, bool) {
+	all := BuiltInVersions(t)
+	if len(all) == 0 {
+		return NodeType{}, false
+	}
+	return all[len(all)-1], true
+}
+
+// BuiltInVersions returns every version of the built-in node or trigger node of this type, the
+// newest last, in English.
+func BuiltInVersions(t Type) (all []NodeType) {
+	for _, n := range platform(tenant.English) {
+		if n.Type == t {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 // IsBuiltIn says whether a built-in node type has this name: one that a tenant can

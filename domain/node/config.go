@@ -38,6 +38,9 @@ func (n NodeType) readConfig(config map[string]any) (map[string]any, process.Lev
 			read[instant], c.level = string(ms), max(c.level, process.SecondRelease)
 		}
 	}
+	if _, id := n.Connection(read); !n.BuiltIn && id != "" {
+		c.level = max(c.level, process.SecondRelease)
+	}
 	return read, c.level
 }
 

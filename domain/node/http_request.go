@@ -18,7 +18,7 @@ const FormType = "application/x-www-form-urlencoded"
 // checkRequest checks what the schema of an httpRequest cannot say.
 func checkRequest(r *domain.Rules, path string, config map[string]any) {
 	if text, isText := config["url"].(string); isText {
-		checkURL(r, domain.Member(path, "url"), text)
+		CheckURL(r, domain.Member(path, "url"), text)
 	}
 	contentType := checkHeaders(r, domain.Member(path, headersMember), config[headersMember])
 	checkScalars(r, domain.Member(path, "query"), config["query"])
@@ -45,8 +45,8 @@ func checkRequestTemplate(r *domain.Rules, config, path, text string) {
 	}
 }
 
-// checkURL demands a URL that can be called.
-func checkURL(r *domain.Rules, at, text string) {
+// CheckURL records in r, under at, what keeps a text from being a URL that can be called.
+func CheckURL(r *domain.Rules, at, text string) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		r.Check(false, at, domain.BadFormat, "must be an absolute http or https URL, such as https://example.com/orders")
@@ -85,7 +85,7 @@ func checkURLTemplate(r *domain.Rules, path, text string) {
 			continue
 		}
 		if end := strings.IndexAny(host, "/?#"); end >= 0 {
-			checkURL(r, path, scheme+host[:end])
+			CheckURL(r, path, scheme+host[:end])
 			return
 		}
 		r.Check(!strings.Contains(host, "@"), path, domain.NotAllowed, "must not hold credentials; send them in a header, such as Authorization")

@@ -29,22 +29,21 @@ type identity struct {
 
 // RegistryFor returns what the owner sees (specification, "Retrieve the node
 // registry", rules 1 to 6): the built-in nodes that it has not disabled and the
-// active ones of its own custom nodes, each version an entry of its own, with
-// names and descriptions in the language. Custom nodes of other tenants are left
+// active ones of its own custom nodes, each version an entry of its own, of built-in
+// nodes the newest one, with names and descriptions in the language. Custom nodes of other tenants are left
 // out even when they are passed in. disabled names built-in nodes; it concerns
 // neither trigger nodes nor custom nodes. When two custom nodes claim one type and
 // version the first one stands.
 func RegistryFor(owner tenant.ID, l tenant.Language, disabled []string, custom []*Custom) Registry {
 	g := Registry{owner: owner, disabled: disabled, custom: custom, known: make(map[identity]NodeType), types: make(map[Type]bool)}
-	for _, n := range platform(l) {
-		switch {
-		case n.Type.IsTrigger():
+	all := platform(l)
+	isDisabled := func(n NodeType) bool { return !n.Type.IsTrigger() && slices.Contains(disabled, string(n.Type)) }
+	for _, n := range all {
+		if !isDisabled(n) {
 			g.know(n)
-		case !slices.Contains(disabled, string(n.Type)):
-			g.know(n)
-			g.entries = append(g.entries, n)
 		}
 	}
+	g.entries = slices.DeleteFunc(newest(all), func(n NodeType) bool { return n.Type.IsTrigger() || isDisabled(n) })
 	builtIn := len(g.entries)
 	for _, c := range custom {
 		if c.Tenant() != owner || !c.IsActive() {
@@ -106,7 +105,8 @@ const registryBytes = 16 << 10
 func (g Registry) Weight() int64 { return registryBytes + g.weight }
 
 // Lookup returns the node type of exactly this type and version. It also finds
-// trigger nodes, which versions may use although they are not listed.
+// trigger nodes and older versions of built-in nodes, which versions may use although they are
+// not listed.
 func (g Registry) Lookup(t Type, v SemVer) (NodeType, bool) {
 	n, ok := g.known[identity{t, v}]
 	return n, ok

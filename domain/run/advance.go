@@ -68,6 +68,7 @@ type machine struct {
 	expired  []int // nodes whose pause expired in this step
 	used     Meter
 	log      []string // of the attempt that the step is about, until the entry that says how it ended
+	redacted bool     // likewise
 	prepared int64    // weight of the inputs and configurations of the attempts of this step
 	given    int64    // how much memory the values take that nodes gave in this step, once they are read
 }
@@ -84,7 +85,7 @@ func (m *machine) record(e Entry) {
 	}
 	e.Seq, e.At = m.s.Seq, m.at
 	if e.Attempt > 0 {
-		e.Log, m.log = m.log, nil
+		e.Log, e.Redacted, m.log, m.redacted = m.log, m.redacted, nil, false
 	}
 	e.Branch, e.Code, e.Message = storable(e.Branch, maxCode), storable(e.Code, maxCode), storable(e.Message, maxMessage)
 	m.step.History = append(m.step.History, e)
@@ -103,16 +104,17 @@ func (m *machine) take(f Fact) {
 		m.start()
 	case AttemptCompleted:
 		if i, ok := m.attempted(f.Node, f.Attempt); ok {
-			m.keepLog(i, f.Log)
+			m.keepOutcome(i, f.Log, f.Redacted)
 			m.attemptCompleted(i, f.Output)
 		}
 	case AttemptFailed:
 		if i, ok := m.attempted(f.Node, f.Attempt); ok {
-			m.keepLog(i, f.Log)
+			m.keepOutcome(i, f.Log, f.Redacted)
 			m.attemptFailed(i, f)
 		}
 	case AttemptPaused:
 		if i, ok := m.attempted(f.Node, f.Attempt); ok {
+			m.keepOutcome(i, nil, f.Redacted)
 			m.attemptPaused(i, f)
 		}
 	case AttemptCalled:

@@ -31,7 +31,7 @@ func everything() run.State {
 		Status: run.StatusFailed, Seq: 1 << 40, UpdatedAt: *at(-5), StartedAt: at(0), FinishedAt: at(6), WakeAt: at(7), Failure: failure,
 		Progress: run.Progress{
 			Nodes: []run.NodeState{{
-				ID: "n <1>", Status: run.NodeFailed, Attempts: 5, AttemptsBeforeRetry: 2, Branch: "true", Failure: failure, Handled: true, Logged: true, Dead: []int{0, 7},
+				ID: "n <1>", Status: run.NodeFailed, Attempts: 5, AttemptsBeforeRetry: 2, Branch: "true", Failure: failure, Handled: true, Logged: true, Redacted: true, Dead: []int{0, 7},
 				Undecided: []workflow.EdgeID{"edge_1", "edge_2"},
 				Output:    json.RawMessage(`null`), OutputSeq: 3, OutputOf: "m", OutputIsInput: true, TakenOver: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
 				Pause: &run.Pause{Kind: run.PauseEvent, Event: "paid", Since: *at(11), Until: at(12), Seq: 13, Run: "run_2", RunPaused: true, TokenHash: "hash"},

@@ -76,6 +76,7 @@ type encodedNode struct {
 	Failure    *encodedFailure `json:"failure"`
 	Handled    bool            `json:"handled"`
 	Logged     bool            `json:"logged"`
+	Redacted   bool            `json:"redacted"`
 	Dead       encodedDead     `json:"dead"`
 	Output     json.RawMessage `json:"output"`
 	OutputSeq  int64           `json:"outputSeq"`
@@ -102,7 +103,7 @@ type encodedPause struct {
 func (e *encodedNode) node() NodeState {
 	n := NodeState{
 		ID: e.ID, Status: e.Status, Attempts: e.Attempts, AttemptsBeforeRetry: e.Before, Branch: e.Branch,
-		Failure: e.Failure.failure(), Handled: e.Handled, Logged: e.Logged, Dead: e.Dead.Edges, Undecided: e.Dead.Undecided,
+		Failure: e.Failure.failure(), Handled: e.Handled, Logged: e.Logged, Redacted: e.Redacted, Dead: e.Dead.Edges, Undecided: e.Dead.Undecided,
 		Output: e.Output, OutputSeq: e.OutputSeq, OutputOf: e.OutputOf, OutputIsInput: e.GivesInput, TakenOver: e.TakenOver,
 		StartedAt: e.StartedAt.time(), FinishedAt: e.FinishedAt.time(), RetryAt: e.RetryAt.time(),
 	}

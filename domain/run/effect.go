@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
@@ -109,11 +110,12 @@ func (v view) request(i int) (*Execute, *Failure) {
 		return nil, failure
 	}
 	n, o := v.node(i), &v.run.state.Origin
+	_, id := e.kind.Connection(config)
 	return &Execute{
 		Run: o.ID, Tenant: o.Tenant, SubTenant: o.SubTenant, Entity: o.Entity, Node: n.ID,
 		Type: e.kind.Type, Version: e.kind.Version.String(), BuiltIn: e.kind.BuiltIn, StartsRun: e.kind.StartsRun, CanPause: e.kind.CanPause, Computes: e.kind.Computes,
 		ReachedAt: *n.StartedAt, Input: input, Config: config, IdempotencyKey: string(o.ID) + ":" + string(n.ID),
-		Timeout: e.timeout(config), Weight: v.weigh(input) + v.weigh(config),
+		Connection: connection.ID(id), Timeout: e.timeout(config), Weight: v.weigh(input) + v.weigh(config),
 	}, nil
 }
 

@@ -166,6 +166,7 @@ func (w *writer) node(n *NodeState) {
 	w.failure(n.Failure)
 	w.flag("handled", n.Handled)
 	w.flag("logged", n.Logged)
+	w.flag("redacted", n.Redacted)
 	w.dead(n)
 	if n.OutputSeq == 0 {
 		w.raw("output", n.Output)

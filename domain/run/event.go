@@ -40,6 +40,8 @@ type AttemptCompleted struct {
 	Attempt int // that of [Execute]
 	Output  any // JSON tree, in which a [json.RawMessage] may stand for a part
 	Log     []string
+
+	Redacted bool // the secret of the call's connection was in the answer
 }
 
 // AttemptFailed is an attempt that failed. It is refused like [AttemptCompleted].
@@ -51,6 +53,7 @@ type AttemptFailed struct {
 	Retryable  bool
 	RetryAfter time.Duration // the least time to wait before the next attempt; 0 for none
 	Log        []string
+	Redacted   bool // as in [AttemptCompleted]
 }
 
 // AttemptPaused is an attempt of a custom node that asks for the run to pause. It is
@@ -60,6 +63,8 @@ type AttemptPaused struct {
 	Attempt int
 	Event   string        // the event that resumes it; empty for any input
 	Timeout time.Duration // after which it expires; 0 for never
+
+	Redacted bool // as in [AttemptCompleted]
 }
 
 // TimeReached says only how late it is: what is due takes effect. It is never

@@ -37,10 +37,12 @@ func NewLog(lines []string) []string {
 	return kept
 }
 
-// keepLog keeps what an attempt at a node wrote with the entry that says how it ended.
-func (m *machine) keepLog(i int, lines []string) {
-	m.log = NewLog(lines)
-	m.node(i).Logged = len(m.log) > 0
+// keepOutcome keeps what an attempt at a node wrote, and whether a secret was taken out of its
+// answer, with the entry that says how it ended.
+func (m *machine) keepOutcome(i int, lines []string, redacted bool) {
+	m.log, m.redacted = NewLog(lines), redacted
+	n := m.node(i)
+	n.Logged, n.Redacted = len(m.log) > 0, redacted
 }
 
 // Logs collects the logs of the nodes whose last attempt wrote one: what the history has last

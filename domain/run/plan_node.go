@@ -82,8 +82,12 @@ func (p planner) lookup(n workflow.Node) (node.NodeType, bool) {
 	if kind, known := p.types.Lookup(node.Type(n.Type), version); known {
 		return kind, true
 	}
-	kind, known := node.BuiltIn(node.Type(n.Type))
-	return kind, known && kind.Version == version
+	for _, kind := range node.BuiltInVersions(node.Type(n.Type)) {
+		if kind.Version == version {
+			return kind, true
+		}
+	}
+	return node.NodeType{}, false
 }
 
 // holdsTemplate says whether a string within the value has an expression in it.

@@ -94,6 +94,7 @@ type NodeState struct {
 	Failure             *Failure // of the last attempt, also while another one is to come
 	Handled             bool     // a failed node whose failure an edge took
 	Logged              bool     // the last attempt wrote a log, which the history has
+	Redacted            bool     // a secret was taken out of the answer to the last attempt
 	Dead                []int    // the edges that are not taken, by place among the node's outgoing ones
 
 	// Undecided are the edges of a completed node whose conditions could not be computed,

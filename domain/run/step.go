@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -73,6 +74,9 @@ type Execute struct {
 	Input     any            // JSON tree; not to be changed
 	Config    map[string]any // with templates resolved and defaults in place; not to be changed
 
+	// Connection is what the call bears the credential of; empty for none.
+	Connection connection.ID
+
 	// Weight is about how much memory Input and Config take, in bytes. Where they are large,
 	// Deferred says that they were left out: [Run.Prepare] computes them when the attempt is
 	// made.
@@ -128,6 +132,8 @@ type Entry struct {
 	Message string          // of a failure or a cancellation
 	Log     []string        // what the attempt wrote, of node.retrying, node.failed and node.completed
 	Until   *time.Time
+
+	Redacted bool // a secret was taken out of the answer to the attempt; with Log
 }
 
 // EventType says what happened.

@@ -86,6 +86,12 @@ const (
 	ReadDeliveries        Operation = "readWebhookDeliveries"
 	Redeliver             Operation = "redeliverWebhook"
 
+	ReadConnections  Operation = "readConnections"
+	CreateConnection Operation = "createConnection"
+	ChangeConnection Operation = "changeConnection"
+	DeleteConnection Operation = "deleteConnection"
+	TestConnection   Operation = "testConnection" // calls a URL with it
+
 	FireTrigger     Operation = "fireTrigger" // by a webhook call, by an event, by ingesting one
 	ResumeRun       Operation = "resumeRun"
 	StartRun        Operation = "startRun" // by hand
@@ -164,6 +170,11 @@ var permissions = []Permission{
 	{TestWebhookEndpoint, Denied, Allowed, nil},
 	{ReadDeliveries, Denied, Allowed, nil},
 	{Redeliver, Denied, Allowed, nil},
+	{ReadConnections, Denied, Allowed, []Right{ReadConnectionsRight}},
+	{CreateConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
+	{ChangeConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
+	{DeleteConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
+	{TestConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
 	{FireTrigger, Denied, Allowed, []Right{StartRunsRight}},
 	{ResumeRun, Denied, Allowed, []Right{ActOnRunsRight}},
 	{StartRun, Denied, Allowed, []Right{StartRunsRight}},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/typing"
 )
@@ -25,6 +26,9 @@ type Environment struct {
 	Triggers    []AttachedTrigger // all triggers of the version once it is published, active or not
 	Called      map[ID]Callee     // those of [Graph.Calls] that nodes of the version may call
 	Payload     typing.Type       // what they start runs with
+
+	// Connections are those of [Graph.Connections] that serve the version's sub-tenant, active or not.
+	Connections map[connection.ID]*connection.Connection
 
 	// CompileCode says what is wrong with the source of a code node, and where; empty where
 	// nothing is. Nil leaves sources unread.
@@ -51,6 +55,7 @@ type Report struct {
 //   - Branch targets in the configuration are nodes that an edge leads to.
 //   - Nodes that call a workflow name one that there is, and call it with what its triggers
 //     declare.
+//   - Members that may only name a connection name one that is active and serves the sub-tenant.
 //   - What expressions compute can be right: they read no member that a closed object
 //     does not have, call no method that the value does not have, and give no operation
 //     what it always refuses. Types are gradual: what nothing is known of is right.
@@ -245,6 +250,7 @@ func (c *checker) checkNode(about subject, i int) {
 	c.checkTriggerNode(config, i)
 	c.checkInputs(about, i)
 	c.checkCall(config, i)
+	c.checkConnection(config, &s)
 }
 
 // checkConfig applies the schema of the type. What a template gives is left to the run.

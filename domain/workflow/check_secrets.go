@@ -38,13 +38,14 @@ func (c *checker) checkSecrets(about subject, s step) {
 		switch found := secretShapes.FindStringSubmatchIndex(text); {
 		case found != nil:
 			from = found[2]
-		case plain && declared && field.IsSecret() && text != "":
+		case declared && field.IsSecret():
+			return // it can only be a connection
 		case plain && secretNames.MatchString(name) && len(text) >= leastSecret && s.kind.Type != node.Condition:
 		default:
 			return
 		}
-		c.warned.addAt(at, placeIn(text, from), LiteralSecret, "looks like a secret, and a version shows it to everyone who may read it: take it out, and call a custom node "+
-			"whose service keeps the secret itself")
+		c.warned.addAt(at, placeIn(text, from), LiteralSecret, "looks like a secret, and a version shows it to everyone who may read it: take it out, and call with a "+
+			"connection")
 	})
 }
 

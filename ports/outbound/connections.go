@@ -27,7 +27,8 @@ type ConnectionRepository interface {
 	Delete(ctx context.Context, scope tenant.Scope, id connection.ID) error
 
 	// UsedBy returns at most limit of what names the connection: active versions in the
-	// configuration of a node, and webhook endpoints; versions first, then by id.
+	// configuration of a node, webhook endpoints, and hooks, by the ids of their triggers; in this
+	// order, then by id.
 	UsedBy(ctx context.Context, scope tenant.Scope, id connection.ID, limit int) ([]connection.Use, error)
 }
 

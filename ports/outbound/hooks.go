@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
-	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -36,9 +35,6 @@ type HookRepository interface {
 	// Find is for the gateway itself, and not scoped to one tenant. It returns the hook with an
 	// address, the current one or the one before, whether or not it lives; an unknown one is NotFound.
 	Find(ctx context.Context, hash hook.TokenHash) (*hook.Hook, error)
-
-	// UsedBy returns the triggers whose hooks verify with a connection, by id.
-	UsedBy(ctx context.Context, scope tenant.Scope, of connection.ID) ([]trigger.ID, error)
 }
 
 // HookDeliveries keeps deliveries that were received, each encrypted whole. Of a hook it keeps the

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -64,6 +65,13 @@ type NodeCall struct {
 	// until there is some, or ctx ends. Nil stands for as much as there is.
 	ReserveMemory func(ctx context.Context, size int64) error
 
+	// Credential is what the call bears, by the connection that the configuration names; the
+	// zero value where it names none. It is sent to the hosts of the connection only, and added
+	// after everything else: what is sent elsewhere, redirects included, does not bear it. What
+	// comes back is searched for it before it is an outcome. A first address that it may not be
+	// sent to is [NodeFailed] with the code host_not_allowed, and nothing is sent.
+	Credential connection.Credential
+
 	Endpoint string                 // URL that runs a custom node; empty for an httpRequest
 	Secrets  []domain.SigningSecret // of the tenant's custom nodes, the newest first; all sign
 }
@@ -79,6 +87,8 @@ type NodeCompleted struct {
 	// values can take fifty times as much memory.
 	Output any
 	Log    []string // of code
+
+	Redacted bool // the secret of the call's connection was in the answer, and is not in the output
 }
 
 // NodeFailed is an attempt that failed. The message is for the tenant: it names the
@@ -89,6 +99,7 @@ type NodeFailed struct {
 	Retryable  bool          // another attempt may succeed (execution rules, "Failure")
 	RetryAfter time.Duration // how long the other side asked to wait; 0 when it did not, at most 24 h
 	Log        []string      // of code
+	Redacted   bool          // as in [NodeCompleted]
 }
 
 // NodePaused is the wish of a custom node that the run pauses; only a node that can
@@ -96,6 +107,8 @@ type NodeFailed struct {
 type NodePaused struct {
 	Event   string        // the run continues when this event arrives for its entity; empty for any input
 	Timeout time.Duration // how long to wait; 0 when the node does not say
+
+	Redacted bool // as in [NodeCompleted]
 }
 
 func (NodeCompleted) nodeOutcome() {}

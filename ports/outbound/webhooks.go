@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -215,4 +216,8 @@ type SignedMessage struct {
 	URL       string
 	Signature domain.Signature
 	Body      []byte // JSON; exactly these bytes are signed
+
+	// Credential is what the message bears besides, to the hosts of its connection only; the
+	// zero value for none. What comes back is searched for it before anything is kept.
+	Credential connection.Credential
 }

@@ -37,6 +37,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("Hooks", func(t *testing.T) { HookStores(t, open) })
 	t.Run("CustomNodes", func(t *testing.T) { CustomNodeRepository(t, open) })
 	t.Run("NodeSecrets", func(t *testing.T) { NodeSecretRepository(t, open) })
+	t.Run("Connections", func(t *testing.T) { ConnectionRepository(t, open) })
 	t.Run("NodeHealth", func(t *testing.T) { NodeHealthRepository(t, open) })
 	t.Run("WorkflowLists", func(t *testing.T) { WorkflowLists(t, open) })
 	t.Run("OtherLists", func(t *testing.T) { OtherLists(t, open) })

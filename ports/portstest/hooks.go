@@ -162,11 +162,11 @@ func hookRepository(t *testing.T, open OpenStore) {
 			f.wantError(err, domain.Conflict, "stale_revision")
 			f.read(func(ctx context.Context, st outbound.Stores) error {
 				for id, want := range map[connection.ID]int{"conn_1": 0, "conn_2": 1} {
-					users, err := st.Hooks.Hooks.UsedBy(ctx, tenant.All(h.Tenant()), id)
+					users, err := st.Connections.UsedBy(ctx, tenant.All(h.Tenant()), id, 9)
 					if err != nil {
 						return err
 					}
-					if len(users) != want || want == 1 && users[0] != h.Trigger() {
+					if len(users) != want || want == 1 && users[0] != (connection.Use{Kind: connection.UsedByHook, ID: string(h.Trigger())}) {
 						f.Errorf("%s is used by %v", id, users)
 					}
 				}
@@ -213,7 +213,7 @@ func hookRepository(t *testing.T, open OpenStore) {
 				}
 				f.read(func(ctx context.Context, st outbound.Stores) error {
 					found, err := st.Hooks.Deliveries.List(ctx, scope, h.Trigger(), hook.ReceivedFilter{}, f.query("receivedAt", 10, 0))
-					users, errUsers := st.Hooks.Hooks.UsedBy(ctx, scope, "conn_1")
+					users, errUsers := st.Connections.UsedBy(ctx, scope, "conn_1", 9)
 					if err != nil || errUsers != nil || found.Total+len(found.Items)+len(users) > 0 {
 						f.Errorf("%d deliveries, %v: %v %v", found.Total, users, err, errUsers)
 					}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
@@ -121,6 +122,7 @@ func (f fixture) threeOfEach(owner tenant.ID) map[string]listed {
 			f.Fatal(err)
 		}
 		f.write(func(ctx context.Context, st outbound.Stores) error { return st.SubTenants.Insert(ctx, sub) })
+		f.connection(owner)
 		hooks.insert(deliveryState(to, hooks.event(owner)))
 		f.record(trigger.RestoreFire(trigger.FireState{
 			Trigger: firing.ID(), Tenant: owner, At: noon.Add(time.Duration(i) * time.Minute), Outcome: trigger.Skipped, Reason: "missed", RecordedAt: noon,
@@ -156,6 +158,9 @@ func (f fixture) threeOfEach(owner tenant.ID) map[string]listed {
 		},
 		"deliveries": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
 			return ofPage(st.Webhooks.Deliveries.List(ctx, tenant.All(owner), to.ID(), event.DeliveryFilter{}, q))
+		},
+		"connections": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
+			return ofPage(st.Connections.List(ctx, tenant.All(owner), connection.Filter{}, q))
 		},
 		"webhook endpoints": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
 			return ofPage(st.Webhooks.Endpoints.List(ctx, tenant.All(owner), event.EndpointFilter{}, q))

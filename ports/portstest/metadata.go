@@ -38,6 +38,7 @@ func Metadata(t *testing.T, open OpenStore) {
 	claimMetadata(claims, "sub-tenants", annotatedSubTenants)
 	claimMetadata(claims, "custom nodes", annotatedNodes)
 	claimMetadata(claims, "webhook endpoints", annotatedEndpoints)
+	claimMetadata(claims, "connections", annotatedConnections)
 	cases(t, open, claims)
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -27,10 +28,11 @@ type segment struct {
 	endpoint event.EndpointID
 	event    event.ID
 	delivery event.DeliveryID
+	conn     connection.ID
 }
 
 // absent names records that do not exist.
-var absent = segment{"absent", "wf_absent", "wfv_absent", "trg_absent", "run_absent", "absent", "st_absent", "whk_absent", "evt_absent", "msg_absent"}
+var absent = segment{"absent", "wf_absent", "wfv_absent", "trg_absent", "run_absent", "absent", "st_absent", "whk_absent", "evt_absent", "msg_absent", "conn_absent"}
 
 // segment stores one record of each kind. No sub-tenant has no registration.
 func (f webhooks) segment(owner tenant.ID, sub tenant.SubTenantID) segment {
@@ -48,7 +50,7 @@ func (f webhooks) segment(owner tenant.ID, sub tenant.SubTenantID) segment {
 	st := e.State()
 	st.SubTenant = sub
 	f.append(event.Restore(st))
-	s := segment{sub, ver.Workflow(), ver.ID(), trg.ID(), r.ID(), r.DedupeKey(), absent.sibling, to.ID(), e.ID(), f.delivery(to, e).ID()}
+	s := segment{sub, ver.Workflow(), ver.ID(), trg.ID(), r.ID(), r.DedupeKey(), absent.sibling, to.ID(), e.ID(), f.delivery(to, e).ID(), f.connection(owner, func(st *connection.State) { st.SubTenant = sub }).ID()}
 	if sub != "" {
 		s.sibling = tenant.RegistrationID(newID("st"))
 		registered, err := tenant.NewSubTenant(s.sibling, owner, tenant.SubTenantDraft{SubTenant: sub, Name: string(sub)}, noon)
@@ -196,6 +198,13 @@ var runQuestions = map[string]scopeQuestion{
 }
 
 var webhookQuestions = map[string]scopeQuestion{
+	"Connections.Get": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
+		_, err := st.Connections.Get(ctx, scope, of.conn)
+		return nil, err
+	},
+	"Connections.Delete": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
+		return nil, st.Connections.Delete(ctx, scope, of.conn)
+	},
 	"Endpoints.Get": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
 		_, err := st.Webhooks.Endpoints.Get(ctx, scope, of.endpoint)
 		return nil, err

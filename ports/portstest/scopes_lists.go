@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
@@ -50,6 +51,10 @@ var filteredLists = map[string]scopeList{
 	"Endpoints": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, filter *tenant.SubTenantID, q domain.Query) ([]tenant.SubTenantID, int, error) {
 		found, err := st.Webhooks.Endpoints.List(ctx, scope, event.EndpointFilter{SubTenant: filter}, q)
 		return subsOf(found, err, (*event.Endpoint).SubTenant)
+	},
+	"Connections": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, filter *tenant.SubTenantID, q domain.Query) ([]tenant.SubTenantID, int, error) {
+		found, err := st.Connections.List(ctx, scope, connection.Filter{SubTenant: filter}, q)
+		return subsOf(found, err, (*connection.Connection).SubTenant)
 	},
 }
 
@@ -107,7 +112,7 @@ func listsWithinScopes(f webhooks) {
 	covered := func(list string, scope tenant.Scope, filter *tenant.SubTenantID) (subs []tenant.SubTenantID) {
 		for _, sub := range all {
 			belongsTo := workflows[sub]
-			if strings.HasPrefix(list, "Endpoints") {
+			if strings.HasPrefix(list, "Endpoints") || list == "Connections" {
 				belongsTo = ""
 			}
 			if scope.Covers(sub, belongsTo) && (filter == nil || *filter == sub) {

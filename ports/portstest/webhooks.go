@@ -78,7 +78,7 @@ func secretOf(text string) domain.SigningSecret {
 func endpointState(owner tenant.ID) event.EndpointState {
 	about, since := "Störungen & <more>", noon.Add(time.Minute)
 	return event.EndpointState{
-		ID: event.EndpointID(newID("whk")), Tenant: owner, SubTenant: "team", Children: true, URL: "https://example.com/höok?a=1&b=%20", Description: &about,
+		ID: event.EndpointID(newID("whk")), Tenant: owner, SubTenant: "team", Children: true, Connection: "conn_endpoint", URL: "https://example.com/höok?a=1&b=%20", Description: &about,
 		Events: []event.Type{event.RunFailed, event.RunCompleted}, Active: true, Secret: secretOf("current"),
 		Retired:      []domain.RetiredSecret{{Secret: secretOf("newer"), Until: noon.Add(2 * time.Hour)}, {Secret: secretOf("older"), Until: noon.Add(time.Hour)}},
 		FailingSince: &since, Disabled: &event.Disabled{At: noon.Add(time.Hour), Reason: event.DisabledFailing},

@@ -14,6 +14,26 @@ const (
 	APIKeyTypeSecret APIKeyType = "secret"
 )
 
+// Defines values for ConnectionKind.
+const (
+	ConnectionKindBasic                   ConnectionKind = "basic"
+	ConnectionKindBearer                  ConnectionKind = "bearer"
+	ConnectionKindHeader                  ConnectionKind = "header"
+	ConnectionKindHmac                    ConnectionKind = "hmac"
+	ConnectionKindMtls                    ConnectionKind = "mtls"
+	ConnectionKindOauth2AuthorizationCode ConnectionKind = "oauth2AuthorizationCode"
+	ConnectionKindOauth2ClientCredentials ConnectionKind = "oauth2ClientCredentials"
+	ConnectionKindQuery                   ConnectionKind = "query"
+)
+
+// Defines values for ConnectionSortField.
+const (
+	ConnectionSortFieldCreatedAt ConnectionSortField = "createdAt"
+	ConnectionSortFieldKind      ConnectionSortField = "kind"
+	ConnectionSortFieldName      ConnectionSortField = "name"
+	ConnectionSortFieldUpdatedAt ConnectionSortField = "updatedAt"
+)
+
 // Defines values for CreateEmbedTokenLanguage.
 const (
 	CreateEmbedTokenLanguageEn   CreateEmbedTokenLanguage = "en"
@@ -40,6 +60,13 @@ const (
 	EmbedTokenLanguageEn   EmbedTokenLanguage = "en"
 	EmbedTokenLanguageEs   EmbedTokenLanguage = "es"
 	EmbedTokenLanguagePtBR EmbedTokenLanguage = "pt-BR"
+)
+
+// Defines values for ErrorUsedByKind.
+const (
+	ErrorUsedByKindHook            ErrorUsedByKind = "hook"
+	ErrorUsedByKindWebhookEndpoint ErrorUsedByKind = "webhookEndpoint"
+	ErrorUsedByKindWorkflowVersion ErrorUsedByKind = "workflowVersion"
 )
 
 // Defines values for EventType.
@@ -476,6 +503,123 @@ type Completion struct {
 	ValueOmitted *bool `json:"valueOmitted,omitempty"`
 }
 
+// Connection defines model for Connection.
+type Connection struct {
+	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Hosts The only hosts that the secret is ever sent to: a name or an address with a port, 443 where there is none. `*.example.com` stands for the
+	// names one label below. Names are kept in lower case, in ASCII, without a trailing dot. Only a connection of the kind `hmac` may have none,
+	// which then verifies hooks.
+	Hosts []string `json:"hosts"`
+
+	// ID Its identifier.
+	ID string `json:"id"`
+
+	// IsActive Whether it may be used.
+	IsActive bool `json:"isActive"`
+
+	// Kind How a connection authenticates.
+	Kind ConnectionKind `json:"kind"`
+
+	// Metadata Pairs of text that you keep with the record for your own use, such as identifiers of your system. They mean nothing to the gateway. Keep no
+	// secrets in them: public keys read what they read the rest of.
+	//
+	//
+	// Example: {"team":"billing"}
+	Metadata Metadata `json:"metadata"`
+
+	// Name A name for people.
+	Name string `json:"name"`
+
+	// Secret What it authenticates with, by its kind. URLs, client ids and settings are shown; everything else stands as `[redacted]`.
+	//
+	// | kind | members |
+	// |---|---|
+	// | `bearer` | `token` |
+	// | `basic` | `username`, `password` |
+	// | `header` | the value of each header, by its name |
+	// | `query` | the value of each parameter, by its name |
+	// | `oauth2ClientCredentials` | `tokenUrl`, `clientId`, `clientSecret`, `scopes`?, `audience`?, `authStyle`? (`header` or `body`) |
+	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`? |
+	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`) |
+	// | `mtls` | `certificate`, `privateKey`, `ca`?, in PEM |
+	//
+	// `tokenUrl` is at one of the `hosts`. `key` signs what is sent, HMAC-SHA256 of the body, in the header. `ca` is what the server's
+	// certificate is signed by, in place of the usual authorities.
+	Secret map[string]interface{} `json:"secret"`
+
+	// Shared Whether a connection of the tenant serves the workflows of its sub-tenants, too.
+	Shared bool `json:"shared"`
+
+	// SubTenantID The sub-tenant whose workflows it serves; absent for those of none.
+	SubTenantID *string `json:"subTenantId,omitempty"`
+
+	// TenantID The tenant it belongs to.
+	TenantID string `json:"tenantId"`
+
+	// UpdatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// ConnectionKind How a connection authenticates.
+type ConnectionKind string
+
+// ConnectionPage A page of connections.
+type ConnectionPage struct {
+	// Data The same as `items`, for page-based clients only.
+	Data *[]Connection `json:"data,omitempty"`
+
+	// HasMore Whether more records follow.
+	HasMore bool `json:"hasMore"`
+
+	// Items The records of the page.
+	Items []Connection `json:"items"`
+
+	// LastPage The last page, counted from 0, for page-based clients only.
+	LastPage *int `json:"lastPage,omitempty"`
+
+	// Limit How many a page holds at the most.
+	Limit int `json:"limit"`
+
+	// Offset How many were skipped.
+	Offset int `json:"offset"`
+
+	// Page The page, counted from 0, for page-based clients only.
+	Page *int `json:"page,omitempty"`
+
+	// Total How many records there are in all.
+	Total int `json:"total"`
+}
+
+// ConnectionSortField What connections can be sorted by.
+type ConnectionSortField string
+
+// ConnectionTest What came of a call with a connection.
+type ConnectionTest struct {
+	// DurationMs How long it took until the answer or the failure, in milliseconds.
+	DurationMs int `json:"durationMs"`
+
+	// Error Why no answer came; absent when one did.
+	Error *struct {
+		// Code As of attempts of runs.
+		Code string `json:"code"`
+
+		// Message The same for people.
+		Message string `json:"message"`
+	} `json:"error,omitempty"`
+
+	// Ok Whether the status is from 200 to 299.
+	Ok bool `json:"ok"`
+
+	// Status Of the answer; absent when none came.
+	Status *int `json:"status,omitempty"`
+}
+
 // CreateAPIKey defines model for CreateApiKey.
 type CreateAPIKey struct {
 	// ExpiresAt From when it is refused, in RFC 3339; never where it is absent.
@@ -492,6 +636,51 @@ type CreateAPIKey struct {
 
 	// Type What the key is for.
 	Type APIKeyType `json:"type"`
+}
+
+// CreateConnection defines model for CreateConnection.
+type CreateConnection struct {
+	// Hosts The only hosts that the secret is ever sent to: a name or an address with a port, 443 where there is none. `*.example.com` stands for the
+	// names one label below. Names are kept in lower case, in ASCII, without a trailing dot. Only a connection of the kind `hmac` may have none,
+	// which then verifies hooks.
+	Hosts *[]string `json:"hosts,omitempty"`
+
+	// IsActive Whether it may be used.
+	IsActive *bool `json:"isActive,omitempty"`
+
+	// Kind How a connection authenticates.
+	Kind ConnectionKind `json:"kind"`
+
+	// Metadata Up to 50 pairs of text; keys have 1 to 40 characters, values up to 500. A pair whose value is `""` or null is left out.
+	//
+	// Example: {"team":"billing"}
+	Metadata *MetadataDraft `json:"metadata,omitempty"`
+
+	// Name A name for people.
+	Name string `json:"name"`
+
+	// Secret What it authenticates with, by its kind. URLs, client ids and settings are shown; everything else stands as `[redacted]`.
+	//
+	// | kind | members |
+	// |---|---|
+	// | `bearer` | `token` |
+	// | `basic` | `username`, `password` |
+	// | `header` | the value of each header, by its name |
+	// | `query` | the value of each parameter, by its name |
+	// | `oauth2ClientCredentials` | `tokenUrl`, `clientId`, `clientSecret`, `scopes`?, `audience`?, `authStyle`? (`header` or `body`) |
+	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`? |
+	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`) |
+	// | `mtls` | `certificate`, `privateKey`, `ca`?, in PEM |
+	//
+	// `tokenUrl` is at one of the `hosts`. `key` signs what is sent, HMAC-SHA256 of the body, in the header. `ca` is what the server's
+	// certificate is signed by, in place of the usual authorities.
+	Secret map[string]interface{} `json:"secret"`
+
+	// Shared Whether a connection of the tenant serves the workflows of its sub-tenants, too.
+	Shared *bool `json:"shared,omitempty"`
+
+	// SubTenantID The sub-tenant whose workflows it serves; null is the same as leaving it out, which serves those of no sub-tenant.
+	SubTenantID *string `json:"subTenantId,omitempty"`
 }
 
 // CreateCustomNode defines model for CreateCustomNode.
@@ -677,6 +866,9 @@ type CreateTrigger struct {
 
 // CreateWebhookEndpoint defines model for CreateWebhookEndpoint.
 type CreateWebhookEndpoint struct {
+	// Connection The connection whose credential what is sent bears besides its signature, at one of the connection's hosts; null is the same as leaving it out.
+	Connection *string `json:"connection,omitempty"`
+
 	// Description What it is for; null is the same as leaving it out.
 	Description *string `json:"description,omitempty"`
 
@@ -1043,9 +1235,21 @@ type Error struct {
 	// Example: 2026-01-31T09:00:00.000Z
 	Timestamp Timestamp `json:"timestamp"`
 
+	// UsedBy Where the code is `connection_in_use`: what names the connection.
+	UsedBy *[]struct {
+		// ID Its identifier.
+		ID string `json:"id"`
+
+		// Kind What it is.
+		Kind ErrorUsedByKind `json:"kind"`
+	} `json:"usedBy,omitempty"`
+
 	// Warnings Where a version cannot be published: what was found besides that does not stand against it.
 	Warnings *[]Violation `json:"warnings,omitempty"`
 }
+
+// ErrorUsedByKind What it is.
+type ErrorUsedByKind string
 
 // EventName defines model for EventName.
 type EventName struct {
@@ -1325,6 +1529,9 @@ type HistoryEntry struct {
 
 	// NodeID The node, or the one that the edge leaves; absent for what happened to the run, unless it failed there.
 	NodeID *string `json:"nodeId,omitempty"`
+
+	// Redacted Whether the secret of a connection was in the answer, where `[redacted:conn_…]` stands now.
+	Redacted *bool `json:"redacted,omitempty"`
 
 	// Seq 1, 2, 3 and so on within the run.
 	Seq int `json:"seq"`
@@ -2237,6 +2444,10 @@ type RunFailure struct {
 	// | `endpoint_missing`, `secret_missing` | a custom node has no endpoint that can be called, or its tenant no secret to sign with |
 	// | `pause_not_allowed` | a custom node asked to pause that is not declared as one that can |
 	// | `url_refused`, `address_refused`, `port_refused`, `redirect_refused`, `too_many_redirects` | a call may not go there |
+	// | `connection_not_found` | there is no connection of the id that the run's sub-tenant may use |
+	// | `connection_inactive`, `connection_needs_consent` | the connection is switched off, or has no access token |
+	// | `host_not_allowed`, `tls_required` | the secret of a connection may not be sent to the host, or not in clear; nothing was sent |
+	// | `client_certificate_refused` | the client certificate of a connection cannot be used |
 	// | `dns_failed`, `connect_timeout`, `connection_failed`, `tls_failed` | a call found no way to the other side |
 	// | `unexpected_status`, `answer_invalid`, `response_too_large`, `response_headers_too_large` | what the other side answered |
 	// | `attempt_aborted` | the gateway could not make an attempt, or it is not known how the one of a test ended |
@@ -2336,6 +2547,9 @@ type RunNode struct {
 
 	// Output What it gave, when it has completed: any JSON value.
 	Output interface{} `json:"output,omitempty"`
+
+	// Redacted Whether the secret of a connection was in the answer to the last attempt, where `[redacted:conn_…]` stands now.
+	Redacted *bool `json:"redacted,omitempty"`
 
 	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
 	//
@@ -2665,6 +2879,9 @@ type SimulatedNode struct {
 	// Output What it gave, when it has completed: any JSON value.
 	Output interface{} `json:"output,omitempty"`
 
+	// Redacted Whether the secret of a connection was in the answer to the last attempt, where `[redacted:conn_…]` stands now.
+	Redacted *bool `json:"redacted,omitempty"`
+
 	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
 	//
 	// Example: 2026-01-31T09:00:00.000Z
@@ -2883,6 +3100,12 @@ type TenantPage = Page[Tenant]
 // TenantStatus Whether the tenant's keys are accepted.
 type TenantStatus string
 
+// TestConnection defines model for TestConnection.
+type TestConnection struct {
+	// URL What to call: an absolute http or https URL at one of the connection's hosts.
+	URL string `json:"url"`
+}
+
 // TestNode What a node is tested with.
 type TestNode struct {
 	// Index What expressions of such a node see as `index`: the place of the item. For other nodes it is refused.
@@ -2939,6 +3162,9 @@ type TestedNode struct {
 
 	// OutputOmitted `true` where the output is left out because there is no memory for it at the moment.
 	OutputOmitted *bool `json:"outputOmitted,omitempty"`
+
+	// Redacted Whether the secret of a connection was in the answer, where `[redacted:conn_…]` stands now.
+	Redacted *bool `json:"redacted,omitempty"`
 
 	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
 	//
@@ -3151,6 +3377,47 @@ type TriggersOnPublish string
 // TypedSortField What lists of records with a name and a type are sorted by.
 type TypedSortField string
 
+// UpdateConnection defines model for UpdateConnection.
+type UpdateConnection struct {
+	// Hosts The only hosts that the secret is ever sent to: a name or an address with a port, 443 where there is none. `*.example.com` stands for the
+	// names one label below. Names are kept in lower case, in ASCII, without a trailing dot. Only a connection of the kind `hmac` may have none,
+	// which then verifies hooks.
+	Hosts *[]string `json:"hosts,omitempty"`
+
+	// IsActive Whether it may be used.
+	IsActive *bool `json:"isActive,omitempty"`
+
+	// Metadata Pairs to add or to change; those that it does not name stay as they are. A pair whose value is `""` or null is taken away; null, or `""`, in the
+	// place of the object takes all of them away. Up to 50 pairs remain; keys have 1 to 40 characters, values up to 500.
+	//
+	//
+	// Example: {"note":"","team":"billing"}
+	Metadata *MetadataPatch `json:"metadata,omitempty"`
+
+	// Name A name for people.
+	Name *string `json:"name,omitempty"`
+
+	// Secret What it authenticates with, by its kind. URLs, client ids and settings are shown; everything else stands as `[redacted]`.
+	//
+	// | kind | members |
+	// |---|---|
+	// | `bearer` | `token` |
+	// | `basic` | `username`, `password` |
+	// | `header` | the value of each header, by its name |
+	// | `query` | the value of each parameter, by its name |
+	// | `oauth2ClientCredentials` | `tokenUrl`, `clientId`, `clientSecret`, `scopes`?, `audience`?, `authStyle`? (`header` or `body`) |
+	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`? |
+	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`) |
+	// | `mtls` | `certificate`, `privateKey`, `ca`?, in PEM |
+	//
+	// `tokenUrl` is at one of the `hosts`. `key` signs what is sent, HMAC-SHA256 of the body, in the header. `ca` is what the server's
+	// certificate is signed by, in place of the usual authorities.
+	Secret *map[string]interface{} `json:"secret,omitempty"`
+
+	// Shared Whether a connection of the tenant serves the workflows of its sub-tenants, too.
+	Shared *bool `json:"shared,omitempty"`
+}
+
 // UpdateCustomNode defines model for UpdateCustomNode.
 type UpdateCustomNode struct {
 	// CanPause Whether it can pause a run.
@@ -3339,6 +3606,9 @@ type UpdateTrigger struct {
 
 // UpdateWebhookEndpoint defines model for UpdateWebhookEndpoint.
 type UpdateWebhookEndpoint struct {
+	// Connection The connection whose credential what is sent bears besides its signature, at one of the connection's hosts; null takes it away.
+	Connection *string `json:"connection,omitempty"`
+
 	// Description What it is for; null takes it away.
 	Description *string `json:"description,omitempty"`
 
@@ -3451,6 +3721,9 @@ type Warnings = []Finding
 
 // WebhookEndpoint defines model for WebhookEndpoint.
 type WebhookEndpoint struct {
+	// Connection The connection whose credential what is sent bears besides its signature, at one of the connection's hosts; absent for none.
+	Connection *string `json:"connection,omitempty"`
+
 	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
 	//
 	// Example: 2026-01-31T09:00:00.000Z
@@ -3622,6 +3895,18 @@ type AfterSeq = int
 
 // APIKeyID defines model for ApiKeyId.
 type APIKeyID = string
+
+// ConnectionID defines model for ConnectionId.
+type ConnectionID = string
+
+// ConnectionKindFilter How a connection authenticates.
+type ConnectionKindFilter = ConnectionKind
+
+// ConnectionSearch defines model for ConnectionSearch.
+type ConnectionSearch = string
+
+// ConnectionSortBy What connections can be sorted by.
+type ConnectionSortBy = ConnectionSortField
 
 // CustomNodeID defines model for CustomNodeId.
 type CustomNodeID = string
@@ -3831,6 +4116,19 @@ type WorkflowSortBy = NamedSortField
 type ListAPIKeysParams struct {
 	Limit  *Limit  `query:"limit"`
 	Offset *Offset `query:"offset"`
+}
+
+// ListConnectionsParams is the query of [Client.ListConnections].
+type ListConnectionsParams struct {
+	Limit       *Limit                `query:"limit"`
+	Offset      *Offset               `query:"offset"`
+	SortOrder   *SortOrder            `query:"sortOrder"`
+	SortBy      *ConnectionSortBy     `query:"sortBy"`
+	IsActive    *IsActive             `query:"isActive"`
+	Search      *ConnectionSearch     `query:"search"`
+	Kind        *ConnectionKindFilter `query:"kind"`
+	SubTenantID *SubTenantFilter      `query:"subTenantId"`
+	Metadata    *MetadataFilter       `query:"metadata"`
 }
 
 // ListCustomNodesParams is the query of [Client.ListCustomNodes].
@@ -4077,6 +4375,67 @@ func (c *Client) GetAPIKey(ctx context.Context, id APIKeyID, options ...Option) 
 // **Key:** secret.
 func (c *Client) RotateAPIKey(ctx context.Context, id APIKeyID, body RotateAPIKey, options ...Option) (*APIKey, error) {
 	return call[APIKey](ctx, c, "POST", pathOf("/v1/gateway/api-keys/%s/rotate", id), nil, body, options)
+}
+
+// ListConnections sends GET /v1/gateway/connections.
+//
+// Returns a page of the tenant's connections, the newest first unless asked otherwise. What is secret of them stands as `[redacted]`.
+//
+// **Key:** secret.
+func (c *Client) ListConnections(ctx context.Context, params *ListConnectionsParams, options ...Option) (*ConnectionPage, error) {
+	return call[ConnectionPage](ctx, c, "GET", "/v1/gateway/connections", params, nil, options)
+}
+
+// CreateConnection sends POST /v1/gateway/connections.
+//
+// Keeps a credential that workflows, custom nodes and webhook endpoints call with. It is only ever sent to `hosts`, over TLS unless the operator
+// allows the address, and is never shown again: secret members stand as `[redacted]` in every answer, this one included. They are encrypted at
+// rest. Members that the operation does not know are refused. A tenant may have 10,000 connections.
+//
+// **Key:** secret.
+func (c *Client) CreateConnection(ctx context.Context, body CreateConnection, options ...Option) (*Connection, error) {
+	return call[Connection](ctx, c, "POST", "/v1/gateway/connections", nil, body, options)
+}
+
+// DeleteConnection sends DELETE /v1/gateway/connections/{id}.
+//
+// Deletes a connection that nothing names. While active versions, webhook endpoints or hooks do, it is `409` `connection_in_use`, and `usedBy`
+// lists them.
+//
+// **Key:** secret.
+func (c *Client) DeleteConnection(ctx context.Context, id ConnectionID, options ...Option) error {
+	return c.send(ctx, "DELETE", pathOf("/v1/gateway/connections/%s", id), nil, nil, options)
+}
+
+// GetConnection sends GET /v1/gateway/connections/{id}.
+//
+// Returns one connection. What is secret of it stands as `[redacted]`.
+//
+// **Key:** secret.
+func (c *Client) GetConnection(ctx context.Context, id ConnectionID, options ...Option) (*Connection, error) {
+	return call[Connection](ctx, c, "GET", pathOf("/v1/gateway/connections/%s", id), nil, nil, options)
+}
+
+// UpdateConnection sends PATCH /v1/gateway/connections/{id}.
+//
+// Changes the members that are sent and leaves the others. `secret` takes the place of all its members; `[redacted]`, as it was shown, keeps
+// the stored one. Other `hosts` need `secret` again, in clear: who does not know a secret cannot have it sent elsewhere. `kind` and
+// `subTenantId` never change. Attempts that begin afterwards bear the new secret.
+//
+// **Key:** secret.
+func (c *Client) UpdateConnection(ctx context.Context, id ConnectionID, body UpdateConnection, options ...Option) (*Connection, error) {
+	return call[Connection](ctx, c, "PATCH", pathOf("/v1/gateway/connections/%s", id), nil, body, options)
+}
+
+// TestConnection sends POST /v1/gateway/connections/{id}/test.
+//
+// Calls a URL with GET and the connection's credential, as an `httpRequest` would, and says what came of it: the status of the answer, which
+// is not followed where it is a redirect, and how long it took. A call that may not be made, or to which no answer came, has `error`,
+// with the codes of attempts.
+//
+// **Key:** secret.
+func (c *Client) TestConnection(ctx context.Context, id ConnectionID, body TestConnection, options ...Option) (*ConnectionTest, error) {
+	return call[ConnectionTest](ctx, c, "POST", pathOf("/v1/gateway/connections/%s/test", id), nil, body, options)
 }
 
 // ListCustomNodes sends GET /v1/gateway/custom-nodes.
@@ -4945,6 +5304,7 @@ func (c *Client) TestNode(ctx context.Context, id VersionID, nodeID NodeID, body
 // | `maybe_missing` | a value may be undefined or null where that fails, or a member is read that is never there |
 // | `maybe_wrong_type` | a value may be of a kind that an operation refuses |
 // | `unused_answer` | a person is asked, and nothing looks at the answer |
+// | `host_not_allowed` | the URL leads to a host that the connection may not be sent to |
 // | `literal_secret` | a text looks like a secret, which everyone sees who may read the version |
 // | `branch_ends` | a branch of a `condition` or `switch` leads nowhere; `""` as its target says that it is meant |
 // | `alike_triggers` | the same event or the same times fire several triggers, and each of them starts a run |

@@ -59,7 +59,14 @@ type ErrorBody struct {
 	Details    []ErrorDetail `json:"details,omitempty"`
 	Warnings   []ErrorDetail `json:"warnings,omitzero"` // of a check of a version, also when there are none
 	JobID      string        `json:"jobId,omitempty"`
+	UsedBy     []UsedByBody  `json:"usedBy,omitempty"`
 	RetryAfter *int          `json:"retryAfter,omitempty"`
+}
+
+// UsedByBody is a record that is in the way.
+type UsedByBody struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
 }
 
 // ErrorDetail is one violation of the rules for a request.
@@ -144,6 +151,9 @@ func Explain(err error) ErrorBody {
 	body := ErrorBody{StatusCode: status, Error: http.StatusText(status), Code: known.Code, Message: known.Message, JobID: known.Job}
 	for _, v := range known.Violations {
 		body.Details = append(body.Details, detailOf(v))
+	}
+	for _, u := range known.UsedBy {
+		body.UsedBy = append(body.UsedBy, UsedByBody{u.Kind, u.ID})
 	}
 	if known.Warnings != nil {
 		body.Warnings = make([]ErrorDetail, len(known.Warnings))

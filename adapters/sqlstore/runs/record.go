@@ -199,6 +199,8 @@ type entryJSON struct {
 	Message string   `json:"message,omitempty"`
 	Until   *int64   `json:"until,omitempty"`
 	Log     []string `json:"log,omitempty"`
+
+	Redacted bool `json:"redacted,omitempty"`
 }
 
 func encodeEntries(history []run.Entry) (string, error) {
@@ -206,7 +208,7 @@ func encodeEntries(history []run.Entry) (string, error) {
 	for i, e := range history {
 		kept[i] = entryJSON{
 			Seq: e.Seq, At: e.At.UnixMilli(), Type: string(e.Type), Node: string(e.Node), Edge: string(e.Edge), Attempt: e.Attempt,
-			Branch: e.Branch, Code: e.Code, Message: e.Message, Log: e.Log,
+			Branch: e.Branch, Code: e.Code, Message: e.Message, Log: e.Log, Redacted: e.Redacted,
 		}
 		if e.Until != nil {
 			until := e.Until.UnixMilli()
@@ -223,7 +225,7 @@ func encodeEntries(history []run.Entry) (string, error) {
 func (e entryJSON) entry() run.Entry {
 	entry := run.Entry{
 		Seq: e.Seq, At: time.UnixMilli(e.At).UTC(), Type: run.EntryType(e.Type), Node: workflow.NodeID(e.Node), Edge: workflow.EdgeID(e.Edge),
-		Attempt: e.Attempt, Branch: e.Branch, Code: e.Code, Message: e.Message, Log: e.Log,
+		Attempt: e.Attempt, Branch: e.Branch, Code: e.Code, Message: e.Message, Log: e.Log, Redacted: e.Redacted,
 	}
 	if e.Until != nil {
 		until := time.UnixMilli(*e.Until).UTC()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -18,7 +19,7 @@ type endpointRepository struct{ *unit }
 var _ outbound.EndpointRepository = endpointRepository{}
 
 const endpointColumns = `id, tenant_id, sub_tenant_id, url, description, events, metadata, is_active, secret, retired_secrets,
-	failing_since, disabled_at, disabled_reason, created_at, updated_at, revision, include_children`
+	failing_since, disabled_at, disabled_reason, created_at, updated_at, revision, include_children, connection_id`
 
 type endpointRow struct {
 	ID             string     `db:"id"`
@@ -38,13 +39,14 @@ type endpointRow struct {
 	UpdatedAt      time.Time  `db:"updated_at"`
 	Revision       int64      `db:"revision"`
 	Children       bool       `db:"include_children"`
+	Connection     string     `db:"connection_id"`
 }
 
 // Targets are where the columns of a list go.
 func (row *endpointRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.URL, &row.Description, &row.Events, &row.Metadata, &row.Active, &row.Secret, &row.Retired,
-		&row.FailingSince, &row.DisabledAt, &row.DisabledReason, &row.CreatedAt, &row.UpdatedAt, &row.Revision, &row.Children,
+		&row.FailingSince, &row.DisabledAt, &row.DisabledReason, &row.CreatedAt, &row.UpdatedAt, &row.Revision, &row.Children, &row.Connection,
 	}
 }
 
@@ -65,7 +67,7 @@ func (*endpointRow) SizeSQL() string {
 func (u *unit) restoreEndpoint(ctx context.Context, row endpointRow) (*event.Endpoint, error) {
 	st := event.EndpointState{
 		ID: event.EndpointID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), URL: row.URL,
-		Description: row.Description, Metadata: domain.RestoreMetadata(row.Metadata), Active: row.Active, Children: row.Children, FailingSince: core.InUTC(row.FailingSince),
+		Description: row.Description, Metadata: domain.RestoreMetadata(row.Metadata), Active: row.Active, Children: row.Children, Connection: connection.ID(row.Connection), FailingSince: core.InUTC(row.FailingSince),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	}
 	if err := json.Unmarshal([]byte(row.Events), &st.Events); err != nil {
@@ -137,9 +139,9 @@ func (s endpointRepository) Insert(ctx context.Context, e *event.Endpoint) error
 		return s.Fail(err)
 	}
 	_, err = s.Exec(ctx, "insert webhook endpoint", `INSERT INTO webhook_endpoints (`+endpointColumns+`, search_text)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), st.URL, st.Description, kept.events, st.Metadata.String(), st.Active, kept.secret, kept.retired,
-		st.FailingSince, kept.disabledAt, kept.disabledReason, st.CreatedAt, st.UpdatedAt, st.Revision, st.Children, core.SearchText(st.URL, st.Description))
+		st.FailingSince, kept.disabledAt, kept.disabledReason, st.CreatedAt, st.UpdatedAt, st.Revision, st.Children, string(st.Connection), core.SearchText(st.URL, st.Description))
 	return err
 }
 
@@ -214,10 +216,10 @@ func (s endpointRepository) Update(ctx context.Context, e *event.Endpoint) error
 	n, err := s.Exec(ctx, "update webhook endpoint", `UPDATE webhook_endpoints
 		SET sub_tenant_id = $1, url = $2, description = $3, search_text = $4, events = $5, is_active = $6,
 			secret = CASE WHEN $7 = '' THEN secret ELSE $7 END, retired_secrets = CASE WHEN $7 = '' THEN retired_secrets ELSE $8 END,
-			failing_since = $9, disabled_at = $10, disabled_reason = $11, updated_at = $12, metadata = $13, include_children = $14, revision = revision + 1
-		WHERE tenant_id = $15 AND id = $16 AND revision = $17`,
+			failing_since = $9, disabled_at = $10, disabled_reason = $11, updated_at = $12, metadata = $13, include_children = $14, connection_id = $15, revision = revision + 1
+		WHERE tenant_id = $16 AND id = $17 AND revision = $18`,
 		string(st.SubTenant), st.URL, st.Description, core.SearchText(st.URL, st.Description), kept.events, st.Active, kept.secret, kept.retired,
-		st.FailingSince, kept.disabledAt, kept.disabledReason, st.UpdatedAt, st.Metadata.String(), st.Children, string(st.Tenant), string(st.ID), st.Revision)
+		st.FailingSince, kept.disabledAt, kept.disabledReason, st.UpdatedAt, st.Metadata.String(), st.Children, string(st.Connection), string(st.Tenant), string(st.ID), st.Revision)
 	return s.CheckUpdated(n, err, e.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
