@@ -105,7 +105,6 @@ func (s connections) Insert(ctx context.Context, c *connection.Connection) error
 	if err != nil {
 		return err
 	}
-	s.NoteChange(st.Tenant)
 	_, err = s.Exec(ctx, "insert connection", `INSERT INTO connections (`+connectionColumns+`, search_text)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, string(st.Kind), kept.hosts, kept.secret, st.Shared, st.Active, st.Metadata.String(),

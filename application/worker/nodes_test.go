@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -107,8 +108,9 @@ func TestAnAttemptBearsEverythingThatItNeeds(t *testing.T) {
 			}
 			return string(text)
 		})
+		sameCredential := cmp.Comparer(func(a, b connection.Credential) bool { return a.Connection() == b.Connection() })
 		room := cmpopts.IgnoreFields(outbound.NodeCall{}, "ReserveMemory")
-		if diff := cmp.Diff(want, w.NodeRunner.Calls, sameSecret, asText, room); diff != "" {
+		if diff := cmp.Diff(want, w.NodeRunner.Calls, sameSecret, sameCredential, asText, room); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -114,7 +114,7 @@ func TestAStateComesBackWhole(t *testing.T) {
 
 // TestStoredProgressStaysReadable pins the form in which stores hold it.
 func TestStoredProgressStaysReadable(t *testing.T) {
-	const want = `{"retries":3,"begin":[1],"consider":[0,1],"calls":5,"used":1000,"activeSince":14,"executed":["a","b"],"result":["c","d"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"logged":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"outputSeq":3,"outputOf":"m","givesInput":true,"takenOver":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"run":"run_2","runPaused":true,"tokenHash":"hash"}},{"id":"idle"}]}`
+	const want = `{"retries":3,"begin":[1],"consider":[0,1],"calls":5,"used":1000,"activeSince":14,"executed":["a","b"],"result":["c","d"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"logged":true,"redacted":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"outputSeq":3,"outputOf":"m","givesInput":true,"takenOver":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"run":"run_2","runPaused":true,"tokenHash":"hash"}},{"id":"idle"}]}`
 	if got := string(run.EncodeProgress(everything().Progress)); got != want {
 		t.Errorf("the progress is written as\n%s, not\n%s", got, want)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/domain/connection"
+	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -223,6 +225,21 @@ type tellable struct {
 	change func(context.Context, outbound.Stores) error
 }
 
+func onHook(change func(context.Context, outbound.Stores, *hook.Hook) error) func(fixture) tellable {
+	return func(f fixture) tellable {
+		h := f.hooked()
+		return tellable{h.Tenant(), func(ctx context.Context, st outbound.Stores) error { return change(ctx, st, h) }}
+	}
+}
+
+// onConnection changes a connection, which hooks may verify with.
+func onConnection(change func(context.Context, outbound.Stores, *connection.Connection) error) func(fixture) tellable {
+	return func(f fixture) tellable {
+		c := f.connection(f.tenant().ID())
+		return tellable{c.Tenant(), func(ctx context.Context, st outbound.Stores) error { return change(ctx, st, c) }}
+	}
+}
+
 // reportedChanges are the changes that have to be reported. prepare stores what one needs,
 // for a tenant of its own.
 func reportedChanges() []struct {
@@ -287,6 +304,32 @@ func reportedChanges() []struct {
 		})},
 		{"the end of a custom node", onNode(func(ctx context.Context, st outbound.Stores, n *node.Custom) error {
 			return st.CustomNodes.Delete(ctx, tenant.All(n.Tenant()), n.ID())
+		})},
+		{"the revocation of a key for a part of a tenant", func(f fixture) tellable {
+			k := f.limited(f.tenant().ID(), tenant.Secret, "a", "")
+			return tellable{k.Tenant(), func(ctx context.Context, st outbound.Stores) error {
+				k.Revoke(noon)
+				return st.APIKeys.Update(ctx, k)
+			}}
+		}},
+		{"the revocation of embed tokens", func(f fixture) tellable {
+			owner := f.limited(f.tenant().ID(), tenant.Embed, "a", "anna").Tenant()
+			return tellable{owner, func(ctx context.Context, st outbound.Stores) error {
+				_, err := st.EmbedTokens.RevokeAll(ctx, owner, tenant.EmbedTokenFilter{}, noon)
+				return err
+			}}
+		}},
+		{"another hook", onHook(func(ctx context.Context, st outbound.Stores, h *hook.Hook) error {
+			return st.Hooks.Hooks.Update(ctx, h)
+		})},
+		{"the end of a hook", onHook(func(ctx context.Context, st outbound.Stores, h *hook.Hook) error {
+			return st.Hooks.Hooks.Delete(ctx, tenant.All(h.Tenant()), h.Trigger())
+		})},
+		{"another connection", onConnection(func(ctx context.Context, st outbound.Stores, c *connection.Connection) error {
+			return st.Connections.Update(ctx, c)
+		})},
+		{"the end of a connection", onConnection(func(ctx context.Context, st outbound.Stores, c *connection.Connection) error {
+			return st.Connections.Delete(ctx, tenant.All(c.Tenant()), c.ID())
 		})},
 		{"the first node secret", func(f fixture) tellable {
 			n := tenant.NewNodeSecret(f.tenant().ID(), secretOf("first"), noon)

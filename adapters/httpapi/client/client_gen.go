@@ -544,7 +544,7 @@ type Connection struct {
 	// | `query` | the value of each parameter, by its name |
 	// | `oauth2ClientCredentials` | `tokenUrl`, `clientId`, `clientSecret`, `scopes`?, `audience`?, `authStyle`? (`header` or `body`) |
 	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`? |
-	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`) |
+	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`, of the signature that is sent) |
 	// | `mtls` | `certificate`, `privateKey`, `ca`?, in PEM |
 	//
 	// `tokenUrl` is at one of the `hosts`. `key` signs what is sent, HMAC-SHA256 of the body, in the header. `ca` is what the server's
@@ -669,7 +669,7 @@ type CreateConnection struct {
 	// | `query` | the value of each parameter, by its name |
 	// | `oauth2ClientCredentials` | `tokenUrl`, `clientId`, `clientSecret`, `scopes`?, `audience`?, `authStyle`? (`header` or `body`) |
 	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`? |
-	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`) |
+	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`, of the signature that is sent) |
 	// | `mtls` | `certificate`, `privateKey`, `ca`?, in PEM |
 	//
 	// `tokenUrl` is at one of the `hosts`. `key` signs what is sent, HMAC-SHA256 of the body, in the header. `ca` is what the server's
@@ -3407,7 +3407,7 @@ type UpdateConnection struct {
 	// | `query` | the value of each parameter, by its name |
 	// | `oauth2ClientCredentials` | `tokenUrl`, `clientId`, `clientSecret`, `scopes`?, `audience`?, `authStyle`? (`header` or `body`) |
 	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`? |
-	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`) |
+	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`, of the signature that is sent) |
 	// | `mtls` | `certificate`, `privateKey`, `ca`?, in PEM |
 	//
 	// `tokenUrl` is at one of the `hosts`. `key` signs what is sent, HMAC-SHA256 of the body, in the header. `ca` is what the server's

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sealtest"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
@@ -27,7 +28,11 @@ func TestRead(t *testing.T) {
 func TestChanges(t *testing.T) {
 	portstest.Changes(t, func(t *testing.T) (here, there portstest.ChangingStore) {
 		store, address := migrated(t)
-		return store, open(t, address)
+		other := open(t, address)
+		if err := sealtest.Seal(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+		return store, other
 	})
 }
 

@@ -20,7 +20,7 @@ func TestRead(t *testing.T) {
 func TestChanges(t *testing.T) {
 	portstest.Changes(t, func(t *testing.T) (here, there portstest.ChangingStore) {
 		file := sqlitetest.File(t)
-		return openFile(t, file), openFile(t, file)
+		return openSealed(t, file), openSealed(t, file)
 	})
 }
 

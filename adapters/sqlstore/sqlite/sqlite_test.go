@@ -38,6 +38,16 @@ func openFile(t *testing.T, file string) *sqlstore.Store {
 	return store
 }
 
+// openSealed opens a database that is up to date, and encrypts secrets.
+func openSealed(t *testing.T, file string) *sqlstore.Store {
+	t.Helper()
+	store := openFile(t, file)
+	if err := sealtest.Seal(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
 func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sluice.db")
 	migrationtest.Concurrent(t, func() *sqlstore.Store { return openFile(t, file) })
