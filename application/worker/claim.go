@@ -38,6 +38,10 @@ const (
 	minBlockedPause = 50 * time.Millisecond
 	maxBlockedPause = time.Second
 
+	// minDuePause is the least time, during such a pause, before a run that has become due is looked
+	// for: many may become due one after another that cannot be claimed either.
+	minDuePause = 10 * time.Millisecond
+
 	// failurePause is the least time before the store is asked again after it failed.
 	failurePause = 250 * time.Millisecond
 
@@ -117,7 +121,7 @@ func (s *session) claimRuns() {
 // long there is nothing to do and whether to claim without looking after that.
 func (c *claimer) step(free capacity, claim bool) (wait time.Duration, again bool) {
 	if !claim {
-		next, err := c.next()
+		next, err := c.next(time.Time{})
 		switch {
 		case err != nil:
 			c.fail(err)
@@ -144,7 +148,7 @@ func (c *claimer) step(free capacity, claim bool) (wait time.Duration, again boo
 		return maxIdle, false
 	case n > 0 && c.refill: // as before, more runs wait for places
 		c.blocked = minBlockedPause
-		return minBlockedPause, false
+		return c.untilUnblocked(), false
 	}
 	c.refill = false
 	return c.after(n)
@@ -167,7 +171,7 @@ func (c *claimer) after(claimed int) (wait time.Duration, again bool) {
 	if claimed > 0 {
 		c.blocked = 0
 	}
-	next, err := c.next()
+	next, err := c.next(time.Time{})
 	switch {
 	case err != nil:
 		c.fail(err)
@@ -178,7 +182,19 @@ func (c *claimer) after(claimed int) (wait time.Duration, again bool) {
 	}
 	c.refill = true
 	c.blocked = min(max(2*c.blocked, minBlockedPause), maxBlockedPause)
-	return c.blocked, true
+	return c.untilUnblocked(), true
+}
+
+// untilUnblocked is how long to wait while what is due cannot be claimed: for the pause, and no
+// longer than until another run is due, which may be one of a tenant that has places.
+func (c *claimer) untilUnblocked() time.Duration {
+	now, _ := c.session.clock.now()
+	next, err := c.next(now)
+	if err != nil {
+		c.session.report(err)
+		return c.blocked
+	}
+	return min(c.blocked, max(next, minDuePause))
 }
 
 // fail reports that the store did not answer, and asks nothing of it for a while.
@@ -232,8 +248,9 @@ func latestTime(a, b time.Time) time.Time {
 	return a
 }
 
-// next says how long it takes until a run is free; longer than maxIdle for never.
-func (c *claimer) next() (time.Duration, error) {
+// next says how long it takes until a run is free, after a time unless that is zero; longer than
+// maxIdle for never.
+func (c *claimer) next(after time.Time) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(c.session.claims, storeTimeout)
 	defer cancel()
 	var at time.Time
@@ -247,7 +264,7 @@ func (c *claimer) next() (time.Duration, error) {
 				}
 				c.session.clock.set(now)
 			}
-			at, ok, err = st.Runs.Queue.Next(ctx)
+			at, ok, err = st.Runs.Queue.Next(ctx, after)
 			return err
 		})
 	})

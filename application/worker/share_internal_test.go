@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -161,6 +162,57 @@ func TestAClaimIsSmallWhereOthersWaitForItsEnd(t *testing.T) {
 		got = append(got, c.claimSize())
 		if diff := cmp.Diff([]int{claimLimit, claimLimit, contendedClaimLimit, wakeupClaimLimit, claimLimit}, got); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// crowded is a queue of which what is due cannot be claimed; another run becomes due some time later.
+type crowded struct {
+	outbound.UnitOfWork
+	outbound.RunQueue
+	due    time.Time
+	claims []time.Time
+}
+
+func (q *crowded) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	return fn(ctx, outbound.Stores{Runs: outbound.RunStores{Queue: q}})
+}
+
+func (q *crowded) Read(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	return q.Do(ctx, fn)
+}
+
+func (q *crowded) Now(context.Context) (time.Time, error) { return time.Now(), nil }
+
+func (q *crowded) Claim(context.Context, outbound.RunClaim) ([]outbound.LeasedRun, error) {
+	q.claims = append(q.claims, time.Now())
+	return nil, nil
+}
+
+func (q *crowded) Next(_ context.Context, after time.Time) (time.Time, bool, error) {
+	switch {
+	case after.IsZero():
+		return q.due.Add(-time.Hour), true, nil
+	case q.due.After(after):
+		return q.due, true, nil
+	}
+	return time.Time{}, false, nil
+}
+
+// The run that becomes due may be of another tenant than those that have as many places as they get.
+func TestARunIsClaimedWhenItIsDueWhileOthersCannotBeClaimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &crowded{due: time.Now().Add(2*time.Second + 234*time.Millisecond)}
+		ctx, stop := context.WithTimeout(t.Context(), 4*time.Second)
+		defer stop()
+		s, end := newSession(ctx, &Worker{work: q, opts: Options{Concurrency: 1, Memory: 1, PerTenant: 1, Lease: time.Minute}}, func(err error) { t.Error(err) })
+		defer end()
+		s.claimRuns()
+		if !slices.ContainsFunc(q.claims, func(at time.Time) bool { return !at.Before(q.due) && at.Sub(q.due) <= minDuePause }) {
+			t.Errorf("it is due at %s and claimed at %s", q.due, q.claims)
+		}
+		if most := 2*int(4*time.Second/maxBlockedPause) + 8; len(q.claims) > most {
+			t.Errorf("within 4 seconds it claims %d times, not at most %d", len(q.claims), most)
 		}
 	})
 }

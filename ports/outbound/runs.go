@@ -173,7 +173,10 @@ type RunQueue interface {
 	// look at the bounds of [RunClaim]. It costs the same however many tenants and runs
 	// there are: behind hundreds of runs of tenants that are not active it gives a time at
 	// which to look again, and a claim at that time moves them out of the way.
-	Next(ctx context.Context) (at time.Time, ok bool, err error)
+	//
+	// After a time other than zero it returns the earliest one later than that, of any tenant,
+	// at which a pause, a postponement or a lease ends.
+	Next(ctx context.Context, after time.Time) (at time.Time, ok bool, err error)
 
 	// Now reads the clock of the database, to the millisecond.
 	Now(ctx context.Context) (time.Time, error)

@@ -71,8 +71,14 @@ func (f fixture) renew(period time.Duration, leases ...outbound.RunLease) (good 
 // freeAt checks when a run is free next; the zero time is never.
 func (f fixture) freeAt(step string, want time.Time) {
 	f.Helper()
+	f.freeAfter(step, time.Time{}, want)
+}
+
+// freeAfter checks when a run is free next after a time, or at all after the zero time.
+func (f fixture) freeAfter(step string, after, want time.Time) {
+	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) error {
-		at, ok, err := st.Runs.Queue.Next(ctx)
+		at, ok, err := st.Runs.Queue.Next(ctx, after)
 		if ok == want.IsZero() || !at.Equal(want) {
 			f.Errorf("%s: the next is free at %s (%v), not at %s", step, at, ok, want)
 		}
@@ -141,6 +147,9 @@ func singleLeases() map[string]func(f fixture) {
 			retried := f.started(owner, busy, func(st *run.State) { st.Nodes[0].RetryAt, st.WakeAt = &soon, &soon })
 			f.freeAt("the first of two", soon)
 			elapsed, lost := f.started(owner, waits(&past)), f.started(owner, busy, func(st *run.State) { st.UpdatedAt, st.WakeAt = past.Add(time.Millisecond), &later })
+			f.freeAfter("besides what is due", f.dbNow(), soon)
+			f.freeAfter("after the first", soon, later)
+			f.freeAfter("after all", later, time.Time{})
 			f.leases("what is due", 9, 9, elapsed, lost)
 			f.leases("nothing more", 9, 9)
 			f.step(future, nobody, waits(&past))

@@ -156,7 +156,7 @@ func TestALockedRunKeepsNoOtherLeaseFromBeingRenewed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
-		at, ok, err := st.Runs.Queue.Next(ctx)
+		at, ok, err := st.Runs.Queue.Next(ctx, time.Time{})
 		now, errNow := st.Runs.Queue.Now(ctx)
 		if left := at.Sub(now); !ok || left > time.Hour || left < 50*time.Minute {
 			t.Errorf("the lease that was left out ends in %s (%v)", left, ok)
@@ -200,7 +200,7 @@ func TestARunThatCannotBeReadIsPostponedAndTheOthersAreLeased(t *testing.T) {
 	claim(map[run.ID]bool{"run_0": false, "run_1": true, "run_2": true})
 	claim(map[run.ID]bool{})
 	if err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
-		next, ok, err := st.Runs.Queue.Next(ctx)
+		next, ok, err := st.Runs.Queue.Next(ctx, time.Time{})
 		if !ok || !next.Equal(at.Add(outbound.UnreadableWait)) {
 			t.Errorf("it is looked at again at %s (%v), not a minute after %s", next, ok, at)
 		}

@@ -250,7 +250,7 @@ func TestTheLookForTheNextRunIsPlannedForTheTableAsItIs(t *testing.T) {
 		t.Helper()
 		for range times {
 			if err := store.Read(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-				_, _, err := st.Runs.Queue.Next(ctx)
+				_, _, err := st.Runs.Queue.Next(ctx, time.Time{})
 				return err
 			}); err != nil {
 				t.Fatal(err)

@@ -228,10 +228,18 @@ func (s queue) MarkIsolated(ctx context.Context, lease outbound.RunLease) error 
 //go:embed next.sql
 var nextRun string
 
+const nextRunAfter = `SELECT (SELECT f.free_at FROM live_runs f
+	WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at > $1 AND f.needs_level <= $2
+	ORDER BY f.free_at, f.tenant_id, f.id LIMIT 1)`
+
 // Next finds the earliest time at which a run is free.
-func (s queue) Next(ctx context.Context) (at time.Time, ok bool, err error) {
+func (s queue) Next(ctx context.Context, after time.Time) (at time.Time, ok bool, err error) {
+	statement, args := nextRun, []any{int(s.Level())}
+	if !after.IsZero() {
+		statement, args = nextRunAfter, []any{after, int(s.Level())}
+	}
 	var first sql.Null[core.Instant]
-	if err = s.ReadRowUnprepared(ctx, "find the next run", &first, nextRun, int(s.Level())); err != nil {
+	if err = s.ReadRowUnprepared(ctx, "find the next run", &first, statement, args...); err != nil {
 		return time.Time{}, false, err
 	}
 	return first.V.Time, first.Valid, nil
