@@ -12,6 +12,7 @@ type Memory struct {
 	Calls    *Budget // calls of nodes that are under way
 	Growing  *Budget // runs whose results may become large
 	Compute  *Budget // what runs look at and compute
+	Brief    *Budget // the same, of what takes a moment
 	Planning *Budget // versions that are made ready to run
 	Lists    *Budget // what has changed in lists that somebody follows
 
@@ -37,6 +38,8 @@ const (
 	EmbeddedMemory = 64 << 20
 
 	minDivided = 56 << 20
+
+	briefPart = 20 // which part of a limit may be computed with for a moment, as little as that is
 
 	listsPart = 200 // which part of a limit the changes of lists may take
 
@@ -66,6 +69,7 @@ func Divide(limit int64, processors int) Memory {
 	part := func(percent int64) *Budget { return New(whole * percent / 100) }
 	return Memory{
 		Runs: whole * 6 / 100, Growing: part(22), Intake: NewShared(whole*intake/100, whole*intake/800), Pages: part(6), Calls: part(6), Compute: NewShared(whole*computing/100, whole*computing/1000), Planning: part(6),
+		Brief:       NewShared(max(outbound.BriefMemory, limit/briefPart), limit/briefPart/3),
 		Lists:       New(max(limit, MinMemory) / listsPart),
 		Simulations: NewShared(simulations, simulations/2), Processors: NewShared(turns, turns),
 		Code: NewShared(code, max(1, code/2)),
@@ -75,11 +79,11 @@ func Divide(limit int64, processors int) Memory {
 // Parts are those that are reserved from, by their names.
 func (m Memory) Parts() map[string]*Budget {
 	return map[string]*Budget{
-		"intake": m.Intake, "pages": m.Pages, "calls": m.Calls, "growing": m.Growing, "computing": m.Compute, "planning": m.Planning, "lists": m.Lists,
+		"intake": m.Intake, "pages": m.Pages, "calls": m.Calls, "growing": m.Growing, "computing": m.Compute, "brief": m.Brief, "planning": m.Planning, "lists": m.Lists,
 	}
 }
 
 // OfRuns are those that moving runs on takes.
 func (m Memory) OfRuns() outbound.Budgets {
-	return outbound.Budgets{Calls: m.Calls, Growing: m.Growing, Computing: m.Compute, Planning: m.Planning, Processors: m.Processors}
+	return outbound.Budgets{Calls: m.Calls, Growing: m.Growing, Computing: m.Compute, Brief: m.Brief, Planning: m.Planning, Processors: m.Processors}
 }

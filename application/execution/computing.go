@@ -28,6 +28,7 @@ const (
 // Computing reserves memory before runs compute.
 type Computing struct {
 	budget     outbound.Budget
+	brief      outbound.Budget
 	processors outbound.Budget
 	calls      outbound.Budget
 	values     int64 // what one node may look at
@@ -36,7 +37,7 @@ type Computing struct {
 // NewComputing lets one node look at as much as fits into the budget.
 func NewComputing(b outbound.Budgets) Computing {
 	values := max(minValues, (b.Computing.Max()-run.MaxComputed)*4/5)
-	return Computing{budget: b.Computing, processors: b.Processors, calls: b.Calls, values: min(run.DefaultValueBytes, values)}
+	return Computing{budget: b.Computing, brief: b.Brief, processors: b.Processors, calls: b.Calls, values: min(run.DefaultValueBytes, values)}
 }
 
 // StepBudget bounds one step by the number of its operations; 0 stands for the default.
@@ -100,12 +101,17 @@ func (c Computing) DoWithAside(ctx context.Context, owner tenant.ID, memory int6
 	})
 }
 
-// Do computes once there is memory for it; the error is that of waiting for it.
+// Do computes once there is memory for it; the error is that of waiting for it. What takes little
+// memory waits for nothing that may take long.
 func (c Computing) Do(ctx context.Context, owner tenant.ID, memory int64, fn func()) error {
-	if err := c.budget.Reserve(ctx, owner, memory); err != nil {
+	budget := c.budget
+	if memory <= outbound.BriefMemory {
+		budget = c.brief
+	}
+	if err := budget.Reserve(ctx, owner, memory); err != nil {
 		return err
 	}
-	defer c.budget.Release(owner, memory)
+	defer budget.Release(owner, memory)
 	fn()
 	return nil
 }

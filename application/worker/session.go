@@ -65,7 +65,6 @@ type session struct {
 	contention    *contention
 	isolationTurn chan struct{} // holds one while an isolated run computes
 	largeReads    chan struct{} // holds one for each large run that is being read, which takes several times its size
-	backlogTurns  chan struct{} // holds one for each run of a backlog that computes under contention
 
 	mu           sync.Mutex
 	jobs         map[run.ID]*job
@@ -90,7 +89,7 @@ func newSession(ctx context.Context, w *Worker, failed func(error)) (s *session,
 		},
 		wakeup: make(chan struct{}, 1), placeFreed: make(chan struct{}, 1), renewNow: make(chan struct{}, 1),
 		jobs: make(map[run.ID]*job), jobsOf: make(map[tenant.ID]int), isolationTurn: make(chan struct{}, 1), largeReads: make(chan struct{}, maxLargeReads),
-		backlogTurns: make(chan struct{}, max(1, w.opts.Processors/2)), needsRecheck: make(map[run.ID]*job), renewed: make(chan struct{}),
+		needsRecheck: make(map[run.ID]*job), renewed: make(chan struct{}),
 	}
 	s.contention = newContention(s.began)
 	detached := context.WithoutCancel(ctx)

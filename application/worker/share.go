@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 const (
@@ -21,9 +22,6 @@ const (
 	// keptValues is how much memory the values of a run may take between two of its steps, in
 	// bytes. Beyond that they are read again.
 	keptValues = 64 << 10
-
-	// lightMemory is with how much memory nobody computes for long, in bytes.
-	lightMemory = run.MaxComputed + 4<<20
 
 	// lightSteps is how much a run computes before it waits for a turn to compute for long.
 	lightSteps = 100_000
@@ -116,11 +114,11 @@ func (j *job) isBacklog() bool {
 }
 
 // compute does something that takes the processor, with the memory that the run takes then;
-// the error is that of waiting for it. Under contention only some runs of a backlog do so at
-// the same time, so that other tenants find a processor at once.
+// the error is that of waiting for it. Under contention runs of a backlog leave processors to
+// others, as those do that may compute for long.
 func (j *job) compute(fact run.Fact, fn func()) error {
 	memory, do := j.run.Demand(j.budget(), fact), j.session.worker.computing.Do
-	if j.growth.reserved.Load() || memory > lightMemory {
+	if j.growth.reserved.Load() || memory > outbound.BriefMemory || j.session.contention.isActive() && j.isBacklog() {
 		do = j.session.worker.computing.DoLong
 	}
 	var waited error
@@ -138,30 +136,15 @@ func (j *job) compute(fact run.Fact, fn func()) error {
 	return cmp.Or(err, waited)
 }
 
-// acquireTurn waits for a place among the runs of backlogs under contention, and among
-// those that are isolated.
+// acquireTurn waits for the other runs that are tried alone, where this one is.
 func (j *job) acquireTurn() (leave func(), err error) {
-	turns := make([]chan struct{}, 0, 2)
-	leave = func() {
-		for _, turn := range turns {
-			<-turn
-		}
+	if !j.isolated {
+		return func() {}, nil
 	}
-	var wanted []chan struct{}
-	if j.isolated {
-		wanted = append(wanted, j.session.isolationTurn)
+	select {
+	case j.session.isolationTurn <- struct{}{}:
+		return func() { <-j.session.isolationTurn }, nil
+	case <-j.ctx.Done():
+		return nil, context.Cause(j.ctx)
 	}
-	if j.session.contention.isActive() && j.isBacklog() {
-		wanted = append(wanted, j.session.backlogTurns)
-	}
-	for _, turn := range wanted {
-		select {
-		case turn <- struct{}{}:
-			turns = append(turns, turn)
-		case <-j.ctx.Done():
-			leave()
-			return nil, context.Cause(j.ctx)
-		}
-	}
-	return leave, nil
 }

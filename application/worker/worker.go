@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +24,6 @@ type Options struct {
 	Hold        time.Duration       // how long a step may go unrecorded while what it asks for is computed; 20 ms: most code is over by then
 	Plans       int                 // how many versions are kept ready to run; as many as execution.NewPlans keeps
 	Storage     tenant.StorageQuota // of runs that others start; 0 for any number of bytes
-	Processors  int                 // how many there are; as many goroutines as Go runs at the same time
 }
 
 func (o Options) orDefaults() Options {
@@ -36,7 +34,6 @@ func (o Options) orDefaults() Options {
 	}
 	orElse(&o.Concurrency, 64)
 	orElse(&o.PerTenant, 32)
-	orElse(&o.Processors, runtime.GOMAXPROCS(0))
 	if o.Memory == 0 {
 		o.Memory = 256 << 20
 	}

@@ -218,7 +218,7 @@ func runKey(ctx context.Context, log zerolog.Logger, store *sqlstore.Store) (dom
 // workerOptions is how much the configuration lets this process do at the same time.
 func (c config) workerOptions(memory budget.Memory, self domainprocess.Process) worker.Options {
 	return worker.Options{
-		Name: string(self.ID), Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain, Processors: processors,
+		Name: string(self.ID), Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain,
 		Storage: tenant.StorageQuota(c.TenantStorage),
 	}
 }

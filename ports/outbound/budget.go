@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -12,11 +13,15 @@ type Budgets struct {
 	Calls     Budget // calls of nodes that are under way
 	Growing   Budget // runs whose results may become large
 	Computing Budget // what runs look at and compute
+	Brief     Budget // the same, of what takes a moment and at most [BriefMemory]
 	Planning  Budget // versions that are made ready to run
 
 	// Processors are turns to compute for long, which leave processors to others.
 	Processors Budget
 }
+
+// BriefMemory is with how much memory nobody computes for long, in bytes.
+const BriefMemory = run.MaxComputed + 4<<20
 
 // Budget divides something scarce among tenants: bytes of memory, calls in flight, turns
 // to compute. Whoever needs some reserves it before taking it, and releases it afterwards.
