@@ -75,7 +75,7 @@ func (d *Dispatcher) send(ctx context.Context, due outbound.DueDelivery) (event.
 		var known *domain.Error
 		switch {
 		case errors.As(err, &known) && known.Kind != domain.Internal:
-			return event.AttemptResult{Code: known.Code, Error: known.Message}, nil
+			return event.AttemptResult{Code: known.Code, Error: known.Message}, nil //nolint:nilerr // it is what came of the attempt
 		case err != nil:
 			return event.AttemptResult{}, err
 		}
