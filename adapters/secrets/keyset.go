@@ -68,11 +68,11 @@ func (c *Cipher) change(ctx context.Context, m *keyset.Manager, do func(*keyset.
 	if err != nil {
 		return nil, fmt.Errorf("change the keyset: %w", err)
 	}
-	var clear bytes.Buffer
-	if err := insecurecleartextkeyset.Write(handle, keyset.NewBinaryWriter(&clear)); err != nil {
+	var plain bytes.Buffer
+	if err := insecurecleartextkeyset.Write(handle, keyset.NewBinaryWriter(&plain)); err != nil {
 		return nil, fmt.Errorf("write the keyset: %w", err)
 	}
-	return c.wrapper.Wrap(ctx, clear.Bytes())
+	return c.wrapper.Wrap(ctx, plain.Bytes())
 }
 
 // unwrap reads a keyset.
@@ -80,11 +80,11 @@ func (c *Cipher) unwrap(ctx context.Context, wrapped []byte) (*keyset.Handle, er
 	if c.wrapper == nil {
 		return nil, outbound.ErrKeyMissing
 	}
-	clear, err := c.wrapper.Unwrap(ctx, wrapped)
+	plain, err := c.wrapper.Unwrap(ctx, wrapped)
 	if err != nil {
 		return nil, err
 	}
-	handle, err := insecurecleartextkeyset.Read(keyset.NewBinaryReader(bytes.NewReader(clear)))
+	handle, err := insecurecleartextkeyset.Read(keyset.NewBinaryReader(bytes.NewReader(plain)))
 	if err != nil {
 		return nil, fmt.Errorf("read the keyset: %w", err)
 	}

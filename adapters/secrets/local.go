@@ -82,11 +82,11 @@ func (l *Local) Unwrap(_ context.Context, wrapped []byte) ([]byte, error) {
 	return nil, outbound.ErrWrongKey
 }
 
-// KeyFile reads the key in a file. With make a file that is missing is written, readable by the owner only; of several
+// KeyFile reads the key in a file. With create a file that is missing is written, readable by the owner only; of several
 // processes that do so at the same time one writes it. Else it is fs.ErrNotExist.
-func KeyFile(path string, make bool) (*Local, error) {
+func KeyFile(path string, create bool) (*Local, error) {
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && make {
+	if errors.Is(err, fs.ErrNotExist) && create {
 		if err := writeKeyFile(path); err != nil {
 			return nil, fmt.Errorf("make the key file: %w", err)
 		}

@@ -73,14 +73,14 @@ func keep(t *testing.T, store *sqlstore.Store) {
 }
 
 // unreadable lists what does not open, and how much of the rest is in clear.
-func unreadable(t *testing.T, store *sqlstore.Store) (fields map[string]bool, clear int) {
+func unreadable(t *testing.T, store *sqlstore.Store) (fields map[string]bool, plain int) {
 	t.Helper()
 	fields = make(map[string]bool)
 	var at outbound.SealedCursor
 	for !at.Done {
 		err := store.Read(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 			next, found, err := st.Sealed.CheckSealed(ctx, at)
-			at, clear = next, clear+found.Clear
+			at, plain = next, plain+found.Clear
 			for _, u := range found.Unreadable {
 				fields[fmt.Sprint(u.Of.Tenant, " ", u.Of.Record, " ", u.Of.Field)] = true
 			}
@@ -90,7 +90,7 @@ func unreadable(t *testing.T, store *sqlstore.Store) (fields map[string]bool, cl
 			t.Fatal(err)
 		}
 	}
-	return fields, clear
+	return fields, plain
 }
 
 func TestAValueThatWasMovedDoesNotOpen(t *testing.T) {
@@ -116,8 +116,8 @@ func TestAValueThatWasMovedDoesNotOpen(t *testing.T) {
 					t.Fatal(err)
 				}
 				keep(t, store)
-				if lost, clear := unreadable(t, store); len(lost) > 0 || clear > 0 {
-					t.Fatalf("%v do not open, %d are in clear", lost, clear)
+				if lost, plain := unreadable(t, store); len(lost) > 0 || plain > 0 {
+					t.Fatalf("%v do not open, %d are in clear", lost, plain)
 				}
 				for _, statement := range c.do {
 					if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -144,8 +144,8 @@ func TestValuesInClearAreSealed(t *testing.T) {
 			if err := sealtest.Seal(t.Context(), store); err != nil {
 				t.Fatal(err)
 			}
-			if lost, clear := unreadable(t, store); len(lost) > 0 || clear != 10 {
-				t.Fatalf("%v do not open, %d are in clear", lost, clear)
+			if lost, plain := unreadable(t, store); len(lost) > 0 || plain != 10 {
+				t.Fatalf("%v do not open, %d are in clear", lost, plain)
 			}
 			for _, want := range []int{10, 0} {
 				var at outbound.SealedCursor
@@ -165,8 +165,8 @@ func TestValuesInClearAreSealed(t *testing.T) {
 					t.Errorf("%d were sealed, not %d", sealed, want)
 				}
 			}
-			if lost, clear := unreadable(t, store); len(lost) > 0 || clear > 0 {
-				t.Errorf("%v do not open, %d are in clear", lost, clear)
+			if lost, plain := unreadable(t, store); len(lost) > 0 || plain > 0 {
+				t.Errorf("%v do not open, %d are in clear", lost, plain)
 			}
 			err := store.Read(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 				e, err := st.Webhooks.Endpoints.Get(ctx, tenant.All("tenant_a"), "whk_00")

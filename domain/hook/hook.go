@@ -25,8 +25,10 @@ const (
 
 // The limits of a hook unless it says otherwise, and the greatest that it can have.
 const (
-	DefaultPerMinute, MaxPerMinute   = 600, 600_000
-	DefaultConcurrent, MaxConcurrent = 20, 1000
+	DefaultPerMinute  = 600
+	MaxPerMinute      = 600_000
+	DefaultConcurrent = 20
+	MaxConcurrent     = 1000
 )
 
 // Limits bound what is taken at the address of a hook.
