@@ -16,18 +16,18 @@ import (
 // with another key.
 func KeyWrapper(t *testing.T, open, other func(*testing.T) outbound.KeyWrapper) {
 	keyset := []byte(strings.Repeat("keyset ", 64<<10/7))
-	wrap := func(t *testing.T, clear []byte) []byte {
+	wrap := func(t *testing.T, plain []byte) []byte {
 		t.Helper()
-		wrapped, err := open(t).Wrap(t.Context(), clear)
+		wrapped, err := open(t).Wrap(t.Context(), plain)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return wrapped
 	}
 	t.Run("another process with the same key gets the keyset back", func(t *testing.T) {
-		for _, clear := range [][]byte{keyset, {0}, {}} {
-			if got, err := open(t).Unwrap(t.Context(), wrap(t, clear)); err != nil || !bytes.Equal(got, clear) {
-				t.Errorf("%d bytes came back for %d: %v", len(got), len(clear), err)
+		for _, plain := range [][]byte{keyset, {0}, {}} {
+			if got, err := open(t).Unwrap(t.Context(), wrap(t, plain)); err != nil || !bytes.Equal(got, plain) {
+				t.Errorf("%d bytes came back for %d: %v", len(got), len(plain), err)
 			}
 		}
 	})
