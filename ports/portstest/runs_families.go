@@ -132,7 +132,7 @@ func RunFamilies(t *testing.T, open OpenStore) {
 				f.started(parent.Tenant(), childOf(parent), over)
 				f.idle(f.tenant().ID(), childOf(parent))
 				f.mustStep(turned(stepped(parent, outbound.RunLease{}, over, func(st *run.State) { st.Status = status })))
-				f.leases(string(status), 9, 9, one, two)
+				f.leasesTogether(string(status), one, two)
 			}
 		},
 		"and one that completes none": func(f fixture) {
@@ -219,7 +219,7 @@ func RunFamilies(t *testing.T, open OpenStore) {
 				ends = append(ends, turned(stepped(f.idle(owner, childOf([]*run.Run{a, b}[i%2])), outbound.RunLease{}, over)))
 			}
 			f.mustStep(ends...)
-			for _, leased := range f.leases("both", 9, 9, a, b) {
+			for _, leased := range f.leasesTogether("both", a, b) {
 				if leased.Woken != 1 {
 					f.Errorf("%s has been woken %d times", leased.Lease.Run, leased.Woken)
 				}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +45,25 @@ func (f fixture) leases(step string, limit, perTenant int, want ...*run.Run) (le
 	}
 	f.same(wanted, got)
 	if f.Failed() {
+		f.Fatal(step)
+	}
+	return leased
+}
+
+// leasesTogether checks which runs are leased that became free together, in any order.
+func (f fixture) leasesTogether(step string, want ...*run.Run) (leased []outbound.LeasedRun) {
+	f.Helper()
+	var wanted, got []run.ID
+	for _, r := range want {
+		wanted = append(wanted, r.ID())
+	}
+	leased = f.claimRuns(9, 9)
+	for _, l := range leased {
+		got = append(got, l.Run.ID())
+	}
+	slices.Sort(wanted)
+	slices.Sort(got)
+	if f.same(wanted, got); f.Failed() {
 		f.Fatal(step)
 	}
 	return leased
