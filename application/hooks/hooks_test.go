@@ -45,9 +45,10 @@ func onEachStore(t *testing.T, config string, d hook.Draft, test func(e *env)) {
 		e.trigger = e.NewSimpleTrigger(config)
 		e.hooks = e.service(e.Raw)
 		var r domain.Rules
-		d.Scheme = hook.ParseScheme(&r, "", []byte(`{"kind":"none"}`))
-		d.Limits = hook.Limits{PerMinute: 100_000}
-		made, err := e.hooks.Create(e.Context(), e.Caller, domain.IdempotencyKey{}, e.trigger.ID(), d)
+		draft := d // the tests of both stores run at the same time
+		draft.Scheme = hook.ParseScheme(&r, "", []byte(`{"kind":"none"}`))
+		draft.Limits = hook.Limits{PerMinute: 100_000}
+		made, err := e.hooks.Create(e.Context(), e.Caller, domain.IdempotencyKey{}, e.trigger.ID(), draft)
 		if err != nil {
 			t.Fatal(err)
 		}
