@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -116,6 +117,8 @@ func (t *bearingTripper) bear(req *http.Request) (*http.Request, error) {
 		return nil, domain.Fail(domain.Forbidden, codeHost, "The connection %s may not be sent to %s, which is none of its hosts.", t.credential.Connection(), shown(req.URL))
 	}
 	bearing := req.Clone(req.Context())
+	bearing.URL.Host = asciiHost(req.URL)
+	bearing.Host = bearing.URL.Host // servers behind one address are told apart by it
 	for _, h := range t.credential.Headers() {
 		bearing.Header.Set(h.Name, h.Value.Reveal())
 	}
@@ -134,6 +137,20 @@ func (t *bearingTripper) bear(req *http.Request) (*http.Request, error) {
 		bearing.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	}
 	return bearing, nil
+}
+
+// asciiHost is the host of a URL as its name was compared: net/http looks up the same name, but
+// writes another one into the Host header where letters are full-width, say.
+func asciiHost(u *url.URL) string {
+	host := u.Hostname()
+	name, err := Names{}.ASCII(host)
+	if err != nil || strings.EqualFold(name, host) {
+		return u.Host
+	}
+	if port := u.Port(); port != "" {
+		return net.JoinHostPort(name, port)
+	}
+	return name
 }
 
 // bodyOf reads what a request sends, nil for nothing. It is in memory already.

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"slices"
@@ -147,4 +148,23 @@ func FuzzControl(f *testing.F) {
 			t.Errorf("%s is permitted", target)
 		}
 	})
+}
+
+func TestASecretGoesInClearToWhatTheOperatorAllowsOnly(t *testing.T) {
+	g := New(Options{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}})
+	for address, want := range map[string]string{
+		"10.1.2.3:80": "", "[::ffff:10.1.2.3]:80": "", "93.184.215.14:80": codePlain, "[2606:4700::1111]:443": codePlain,
+		"10.2.0.1:80": codeAddress, "127.0.0.1:80": codeAddress, "10.1.2.3:25": codePort, "nonsense": codeAddress,
+	} {
+		got := ""
+		var refused *refusal
+		if err := g.controlPlain("tcp", address, nil); errors.As(err, &refused) {
+			got = refused.code
+		} else if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, not %q", address, got, want)
+		}
+	}
 }
