@@ -18,6 +18,10 @@ import (
 // stands everywhere by chance.
 const leastSearched = 4
 
+// leastInside is the same for what is searched for in base64 with others around it, of which some
+// bits depend on them.
+const leastInside = 8
+
 // Redactor replaces the text of a secret in what comes back from outside, in each of the
 // spellings that servers reflect it in: as it is, percent-encoded, in base64, in hex and
 // escaped for HTML or JSON. The zero value finds nothing.
@@ -71,6 +75,20 @@ func spellings(text string) []string {
 	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		// Without padding, so that it is found with it, too.
 		forms = append(forms, strings.TrimRight(e.EncodeToString(raw), "="))
+		if len(raw) >= leastInside {
+			forms = append(forms, insideBase64(e, raw)...)
+		}
+	}
+	return forms
+}
+
+// insideBase64 is how bytes look in base64 with others around them, of which there are three ways:
+// without the characters that depend on the others, too.
+func insideBase64(e *base64.Encoding, raw []byte) (forms []string) {
+	const bits = 6 // of a character
+	for before := range 3 {
+		text := e.EncodeToString(append(make([]byte, before), raw...))
+		forms = append(forms, text[(8*before+bits-1)/bits:8*(before+len(raw))/bits])
 	}
 	return forms
 }

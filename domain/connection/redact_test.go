@@ -52,6 +52,19 @@ func TestASecretIsFoundInEverySpelling(t *testing.T) {
 	}
 }
 
+func TestASecretIsFoundInBase64WithOthersAroundIt(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		secret := rapid.StringMatching(`[ -~]{8,40}`).Filter(func(s string) bool { return strings.TrimSpace(s) == s }).Draw(rt, "secret")
+		before, behind := rapid.StringN(0, 20, 20).Draw(rt, "before"), rapid.StringN(0, 20, 20).Draw(rt, "behind")
+		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding} {
+			text := e.EncodeToString([]byte(before + secret + behind))
+			if got, found := redactorOf(t, secret).Text(text); !found || !strings.Contains(got, mark) {
+				rt.Errorf("%q in %q stays %q", secret, text, got)
+			}
+		}
+	})
+}
+
 // lowerEscapes writes percent-encodings in lower case.
 func lowerEscapes(text string) string {
 	var b strings.Builder
