@@ -90,7 +90,11 @@ func (w *env) result(r *run.Run) (got loopResult) {
 func TestManyItemsRunNoMoreThanSoManyAtATime(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(w *env) {
-		const items, most = 250, 7
+		const most = 7
+		items := 250
+		if testing.Short() { // as under the race detector
+			items = 100
+		}
 		var now, peak, calls atomic.Int64
 		var tried sync.Map
 		w.NodeRunner.Answer = func(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {

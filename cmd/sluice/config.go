@@ -41,7 +41,7 @@ type config struct {
 	RedisURLFile    string        `env:"REDIS_URL_FILE,file" help:"file that holds the Redis URL, in place of SLUICE_REDIS_URL"`
 	Listen          string        `env:"LISTEN" envDefault:"127.0.0.1:8080" help:"address and port to serve on; port 0 takes a free one"`
 	BaseURL         string        `env:"BASE_URL" help:"address under which clients reach the gateway; shown at the start and in the requests to paste (default: http://<the address it listens on>)"`
-	PublicURL       string        `env:"PUBLIC_URL" help:"address under which the world outside reaches the gateway: senders to hooks, and people who give consent (default: SLUICE_BASE_URL)"`
+	PublicURL       string        `env:"PUBLIC_URL" help:"address under which the world outside reaches the gateway, as senders to hooks do (default: SLUICE_BASE_URL)"`
 	HooksURL        string        `env:"HOOKS_URL" help:"origin of its own for the addresses of hooks, such as https://hooks.example.com; it leads to the same gateway (default: SLUICE_PUBLIC_URL)"`
 	LogLevel        zerolog.Level `env:"LOG_LEVEL" envDefault:"info" help:"trace, debug, info, warn, error or disabled"`
 	LogFormat       string        `env:"LOG_FORMAT" help:"json or console (default: console on a terminal, else json)"`
