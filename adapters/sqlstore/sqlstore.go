@@ -63,6 +63,8 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		NodeHealth:          nodeHealth{in},
 		NodeSecrets:         nodeSecrets{in},
 		Connections:         connections{in},
+		Grants:              grants{in},
+		Consents:            consents{in},
 		Idempotency:         idempotency{in},
 		OperatorIdempotency: operatorIdempotency{in},
 		Processes:           processes{in},

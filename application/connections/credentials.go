@@ -17,12 +17,17 @@ const (
 )
 
 // Credentials implements outbound.Credentials.
-type Credentials struct{ work outbound.UnitOfWork }
+type Credentials struct {
+	work   outbound.UnitOfWork
+	tokens *Tokens
+}
 
 var _ outbound.Credentials = (*Credentials)(nil)
 
 // NewCredentials returns what gives out credentials.
-func NewCredentials(work outbound.UnitOfWork) *Credentials { return &Credentials{work} }
+func NewCredentials(work outbound.UnitOfWork, tokens *Tokens) *Credentials {
+	return &Credentials{work, tokens}
+}
 
 // Credential returns what a call bears now.
 func (s *Credentials) Credential(ctx context.Context, of outbound.CredentialUse) (connection.Credential, error) {
@@ -30,12 +35,14 @@ func (s *Credentials) Credential(ctx context.Context, of outbound.CredentialUse)
 	if err != nil {
 		return connection.Credential{}, err
 	}
-	made, ok := c.Credential()
-	if !ok {
-		return made, domain.Fail(domain.Conflict, codeNeedsConsent,
-			"The connection %s has no access token.", c.ID())
+	if made, ok := c.Credential(); ok {
+		return made, nil
 	}
-	return made, nil
+	token, err := s.tokens.Token(ctx, c, of.Refused)
+	if err != nil {
+		return connection.Credential{}, err
+	}
+	return c.CredentialOf(token), nil
 }
 
 // find returns a connection that the use may be made of.

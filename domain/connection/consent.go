@@ -93,8 +93,8 @@ func (r *ConsentRequest) Check(c OAuth, now time.Time) error {
 	return nil
 }
 
-// consentState is the state of an authorization request for a browser with a key.
-func (r *ConsentRequest) consentState(key Text) string {
+// StateFor is the state of an authorization request (RFC 6749, §4.1.1) for a browser with a key.
+func (r *ConsentRequest) StateFor(key Text) string {
 	return r.state.Digest + "." + SecretDigest(key)
 }
 
@@ -119,7 +119,7 @@ func (r *ConsentRequest) AuthorizationRequest(c OAuth, key Text, redirect string
 	q.Set("response_type", "code")
 	q.Set("client_id", c.ClientID)
 	q.Set("redirect_uri", redirect)
-	q.Set("state", r.consentState(key))
+	q.Set("state", r.StateFor(key))
 	q.Set("code_challenge", SecretDigest(key))
 	q.Set("code_challenge_method", "S256")
 	q.Del("scope")

@@ -18,6 +18,7 @@ type Credential struct {
 	signer     *signer
 	client     *ClientCertificate
 	redactor   Redactor
+	access     Text
 }
 
 // Field is a header or a parameter that a call bears.
@@ -79,7 +80,12 @@ func (c *Connection) Credential() (made Credential, ok bool) {
 // CredentialOf returns what calls bear with a token: the one of the connection itself, or an
 // access token that was given out for it (RFC 6750, §2.1).
 func (c *Connection) CredentialOf(token Text) Credential {
+	var access Text
+	if c.Kind().IsOAuth() {
+		access = token
+	}
 	return Credential{
+		access:     access,
 		connection: c.state.ID, hosts: c.state.Hosts,
 		headers:  []Field{{"Authorization", NewText("Bearer " + token.Reveal())}},
 		redactor: newRedactor(c.state.ID, token.Reveal()),
@@ -136,6 +142,10 @@ func (c Credential) ClientCertificate() (shown ClientCertificate, ok bool) {
 	}
 	return *c.client, true
 }
+
+// AccessToken is the one that it bears for a connection of an OAuth kind, which may be asked for anew when it is
+// refused; none for others.
+func (c Credential) AccessToken() Text { return c.access }
 
 // Redactor finds the secret in what comes back.
 func (c Credential) Redactor() Redactor { return c.redactor }

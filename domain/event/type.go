@@ -20,6 +20,10 @@ const (
 	// because it failed, as by Svix (an addition to the rules).
 	EndpointDisabled Type = "webhook_endpoint.disabled"
 
+	// ConnectionNeedsConsent is sent when a person's consent to a connection was taken back or has ended (the
+	// world outside, "Connections").
+	ConnectionNeedsConsent Type = "connection.needs_consent"
+
 	// EndpointTest is sent on request, to one endpoint, whatever it subscribes to. It
 	// cannot be subscribed to.
 	EndpointTest Type = "webhook_endpoint.test"
@@ -29,6 +33,7 @@ const (
 func Types() []Type {
 	return []Type{
 		RunStarted, RunCompleted, RunFailed, RunCancelled, RunPaused, RunResumed, WorkflowPublished, TriggerDisabled, EndpointDisabled,
+		ConnectionNeedsConsent,
 	}
 }
 

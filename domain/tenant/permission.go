@@ -92,6 +92,8 @@ const (
 	DeleteConnection Operation = "deleteConnection"
 	TestConnection   Operation = "testConnection" // calls a URL with it
 
+	AuthorizeConnection Operation = "authorizeConnection" // asks a person for consent
+
 	FireTrigger     Operation = "fireTrigger" // by a webhook call, by an event, by ingesting one
 	ResumeRun       Operation = "resumeRun"
 	StartRun        Operation = "startRun" // by hand
@@ -175,6 +177,7 @@ var permissions = []Permission{
 	{ChangeConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
 	{DeleteConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
 	{TestConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
+	{AuthorizeConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
 	{FireTrigger, Denied, Allowed, []Right{StartRunsRight}},
 	{ResumeRun, Denied, Allowed, []Right{ActOnRunsRight}},
 	{StartRun, Denied, Allowed, []Right{StartRunsRight}},

@@ -61,6 +61,10 @@ type CredentialUse struct {
 	Tenant     tenant.ID
 	SubTenant  tenant.SubTenantID // of who calls; empty for none
 	Connection connection.ID      // as it was configured or computed; any text
+
+	// Refused is the access token of a credential that the called service did not accept although it should
+	// be valid (connection.Credential.AccessToken); none at first. Another one comes back if there is one.
+	Refused connection.Text
 }
 
 // HostNames writes names of hosts as they are looked up.

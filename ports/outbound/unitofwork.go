@@ -56,11 +56,13 @@ type Stores struct {
 	Addresses           CustomNodeAddresses
 	NodeHealth          NodeHealthRepository
 	NodeSecrets         NodeSecretRepository
+	Connections         ConnectionRepository
+	Grants              GrantRepository
+	Consents            ConsentRepository
 	Idempotency         IdempotencyRepository
 	OperatorIdempotency OperatorIdempotencyRepository
 	Processes           ProcessRepository
 	Secrets             SecretRepository
-	Connections         ConnectionRepository
 	Hooks               HookStores
 	Sealed              SealedRepository
 	Webhooks            WebhookStores

@@ -38,6 +38,8 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("CustomNodes", func(t *testing.T) { CustomNodeRepository(t, open) })
 	t.Run("NodeSecrets", func(t *testing.T) { NodeSecretRepository(t, open) })
 	t.Run("Connections", func(t *testing.T) { ConnectionRepository(t, open) })
+	t.Run("Grants", func(t *testing.T) { GrantRepository(t, open) })
+	t.Run("Consents", func(t *testing.T) { ConsentRepository(t, open) })
 	t.Run("NodeHealth", func(t *testing.T) { NodeHealthRepository(t, open) })
 	t.Run("WorkflowLists", func(t *testing.T) { WorkflowLists(t, open) })
 	t.Run("OtherLists", func(t *testing.T) { OtherLists(t, open) })

@@ -36,6 +36,7 @@ var SealedColumns = []SealedColumn{
 	{Table: "webhook_endpoints", Keys: []string{"tenant_id", "id"}, Record: "id", Column: "retired_secrets", Of01: true, Where: NoRetired},
 	{Table: "hook_deliveries", Keys: []string{"tenant_id", "trigger_id", "id"}, Record: "id", Column: "sealed", Large: true},
 	{Table: "connections", Keys: []string{"tenant_id", "id"}, Record: "id", Column: "secret"},
+	{Table: "connection_grants", Keys: []string{"tenant_id", "connection_id"}, Record: "connection_id", Column: "tokens", Where: "tokens IS NOT NULL"},
 }
 
 // NoRetired is the condition on rows with retired secrets.

@@ -1,0 +1,162 @@
+package httpapi
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// consentLinkBody is a link for a person's consent.
+type consentLinkBody struct {
+	URL       string `json:"url,omitempty"`
+	ExpiresAt string `json:"expiresAt"`
+}
+
+// authorizeConnection answers POST /connections/{id}/authorize.
+func (a *API) authorizeConnection(c *gin.Context, who tenant.Caller) error {
+	return exchange.Execute(c, who, exchange.Command[inbound.ConsentLink]{
+		Status: http.StatusCreated,
+		Render: func(l inbound.ConsentLink) any {
+			return consentLinkBody{URL: l.URL, ExpiresAt: exchange.Timestamp(l.EndsAt)}
+		},
+		Record: func(l inbound.ConsentLink) any { // the link is shown once
+			return consentLinkBody{ExpiresAt: exchange.Timestamp(l.EndsAt)}
+		},
+		Run: func(idempotency domain.IdempotencyKey) (inbound.ConsentLink, error) {
+			return a.ports.Consents.Authorize(c.Request.Context(), who, idempotency, connectionID(c))
+		},
+	})
+}
+
+// Where people come. Neither takes a key.
+const (
+	consentPath  = "/oauth/consent/:link"
+	callbackPath = "/oauth/callback"
+)
+
+// serveConsent adds the pages on which people consent.
+func (a *API) serveConsent() {
+	a.engine.GET(consentPath, a.openConsent)
+	a.engine.GET(callbackPath, a.completeConsent)
+}
+
+// maxConsentText bounds what a browser brings, in bytes of each value.
+const maxConsentText = 8 << 10
+
+// openConsent tells a person what a link is for, and gives the browser the key without which nobody comes back. It is a
+// page and no redirect: a site that sends people here without their doing would otherwise get at the consent
+// that they have given before, of which most servers ask no second time.
+func (a *API) openConsent(c *gin.Context) {
+	page, err := a.ports.Consents.Open(c.Request.Context(), connection.NewText(c.Param("link")))
+	if err != nil {
+		a.failConsent(c, err)
+		return
+	}
+	http.SetCookie(c.Writer, a.consentCookie(page.State, page.Key.Reveal(), time.Until(page.EndsAt)))
+	writeConsentPage(c, http.StatusOK, consentView{
+		Title: "Connect to " + page.Host, Next: page.URL, Host: page.Host, Tenant: page.Tenant, Connection: page.Connection, TokenHost: page.TokenHost,
+	})
+}
+
+// completeConsent takes what an authorization server sends a person back with.
+func (a *API) completeConsent(c *gin.Context) {
+	q := c.Request.URL.Query()
+	for _, values := range q {
+		if len(values) > 1 || len(values[0]) > maxConsentText {
+			a.failConsent(c, connection.ConsentEnded())
+			return
+		}
+	}
+	back := inbound.ConsentAnswer{State: q.Get("state"), Code: connection.NewText(q.Get("code")), Error: q.Get("error"), Issuer: q.Get("iss")}
+	if kept, err := c.Request.Cookie(a.consentCookie(back.State, "", 0).Name); err == nil {
+		back.Key = connection.NewText(kept.Value)
+	}
+	done, err := a.ports.Consents.Complete(c.Request.Context(), back)
+	if !errors.Is(err, domain.Unavailable) {
+		http.SetCookie(c.Writer, a.consentCookie(back.State, "", -time.Second))
+	}
+	if err != nil {
+		a.failConsent(c, err)
+		return
+	}
+	exchange.StateOf(c).Caller = tenant.Caller{Scope: tenant.All(done.Tenant())}
+	writeConsentPage(c, http.StatusOK, consentView{Title: "Connected", Text: "The connection can be used now. You can close this window."})
+}
+
+// consentCookie bears the key of a state. Each has a name of its own, so that a person can consent to several
+// connections at once. With TLS no other host can set it.
+func (a *API) consentCookie(state, key string, life time.Duration) *http.Cookie {
+	_, challenge, _ := strings.Cut(state, ".")
+	name := "sluice-consent-" + strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return -1
+	}, challenge[:min(len(challenge), 16)])
+	c := &http.Cookie{Name: name, Value: key, Path: "/oauth", MaxAge: int(life / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	if strings.HasPrefix(a.opts.PublicURL, "https://") {
+		c.Name, c.Path, c.Secure = "__Host-"+name, "/", true
+	}
+	return c
+}
+
+// failConsent tells a person what is wrong, in words of ours.
+func (a *API) failConsent(c *gin.Context, err error) {
+	state := exchange.StateOf(c)
+	var known *domain.Error
+	view, status := consentView{Title: "Not connected", Text: "Something went wrong on our side. Try it again in a moment, with a new link."}, http.StatusInternalServerError
+	if errors.As(err, &known) && known.Kind != domain.Internal {
+		state.Code, view.Text = known.Code, known.Message
+		status = map[domain.Kind]int{domain.NotFound: http.StatusNotFound, domain.Conflict: http.StatusConflict, domain.Invalid: http.StatusBadRequest}[known.Kind]
+		if status == 0 {
+			view.Text, status = "The gateway cannot be reached at the moment. Try it again.", http.StatusServiceUnavailable
+		}
+	}
+	if status >= http.StatusInternalServerError {
+		state.Cause = err
+	}
+	writeConsentPage(c, status, view)
+}
+
+// consentView is what a page shows.
+type consentView struct {
+	Title, Text                         string
+	Next                                string // where the person goes on; empty for nowhere
+	Host, TokenHost, Tenant, Connection string
+}
+
+//go:embed consent.html
+var consentHTML string
+
+var consentTemplate = template.Must(template.New("consent").Parse(consentHTML))
+
+// consentPolicy lets a page do nothing but lead on.
+const consentPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func writeConsentPage(c *gin.Context, status int, view consentView) {
+	var page bytes.Buffer
+	if err := consentTemplate.Execute(&page, view); err != nil {
+		exchange.Fail(c, err)
+		return
+	}
+	h := c.Writer.Header()
+	h.Set("Content-Security-Policy", consentPolicy)
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer") // the address holds a secret
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Robots-Tag", "noindex")
+	c.Data(status, "text/html; charset=utf-8", page.Bytes())
+}
