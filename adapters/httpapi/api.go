@@ -24,6 +24,7 @@ type Ports struct {
 	EmbedTokens inbound.EmbedTokens
 	Completions inbound.Completions
 	Connections inbound.Connections
+	Consents    inbound.Consents
 	CustomNodes inbound.CustomNodes
 	Firing      inbound.Firing
 	Hooks       inbound.Hooks
@@ -127,6 +128,7 @@ func New(ports Ports, opts Options) (*API, error) {
 	}
 	a.refuseShadowed(a.routes())
 	a.serveHooks()
+	a.serveConsent()
 	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Keys{
 		List: a.listKeys, Create: a.createKey, Revoke: a.revokeKey("keyId"), Rotate: a.rotateKey("keyId"),
 	}, opts.OperatorToken, opts.Now)

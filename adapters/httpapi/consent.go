@@ -31,9 +31,9 @@ func (a *API) authorizeConnection(c *gin.Context, who tenant.Caller) error {
 		Render: func(l inbound.ConsentLink) any {
 			return consentLinkBody{URL: l.URL, ExpiresAt: exchange.Timestamp(l.EndsAt)}
 		},
-		Record: func(l inbound.ConsentLink) any { // the link is shown once
+		Record: exchange.Record(func(l inbound.ConsentLink) consentLinkBody { // the link is shown once
 			return consentLinkBody{ExpiresAt: exchange.Timestamp(l.EndsAt)}
-		},
+		}),
 		Run: func(idempotency domain.IdempotencyKey) (inbound.ConsentLink, error) {
 			return a.ports.Consents.Authorize(c.Request.Context(), who, idempotency, connectionID(c))
 		},
@@ -64,7 +64,7 @@ func (a *API) openConsent(c *gin.Context) {
 		a.failConsent(c, err)
 		return
 	}
-	http.SetCookie(c.Writer, a.consentCookie(page.State, page.Key.Reveal(), time.Until(page.EndsAt)))
+	http.SetCookie(c.Writer, consentCookie(page.State, page.Key.Reveal(), time.Until(page.EndsAt), page.Secure))
 	writeConsentPage(c, http.StatusOK, consentView{
 		Title: "Connect to " + page.Host, Next: page.URL, Host: page.Host, Tenant: page.Tenant, Connection: page.Connection, TokenHost: page.TokenHost,
 	})
@@ -80,13 +80,14 @@ func (a *API) completeConsent(c *gin.Context) {
 		}
 	}
 	back := inbound.ConsentAnswer{State: q.Get("state"), Code: connection.NewText(q.Get("code")), Error: q.Get("error"), Issuer: q.Get("iss")}
-	if kept, err := c.Request.Cookie(a.consentCookie(back.State, "", 0).Name); err == nil {
-		back.Key = connection.NewText(kept.Value)
+	for _, secure := range []bool{true, false} {
+		cookie := consentCookie(back.State, "", -time.Second, secure)
+		if kept, err := c.Request.Cookie(cookie.Name); err == nil && back.Key.IsZero() {
+			back.Key = connection.NewText(kept.Value)
+			http.SetCookie(c.Writer, cookie) // it is used once
+		}
 	}
 	done, err := a.ports.Consents.Complete(c.Request.Context(), back)
-	if !errors.Is(err, domain.Unavailable) {
-		http.SetCookie(c.Writer, a.consentCookie(back.State, "", -time.Second))
-	}
 	if err != nil {
 		a.failConsent(c, err)
 		return
@@ -97,7 +98,7 @@ func (a *API) completeConsent(c *gin.Context) {
 
 // consentCookie bears the key of a state. Each has a name of its own, so that a person can consent to several
 // connections at once. With TLS no other host can set it.
-func (a *API) consentCookie(state, key string, life time.Duration) *http.Cookie {
+func consentCookie(state, key string, life time.Duration, secure bool) *http.Cookie {
 	_, challenge, _ := strings.Cut(state, ".")
 	name := "sluice-consent-" + strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' {
@@ -106,7 +107,7 @@ func (a *API) consentCookie(state, key string, life time.Duration) *http.Cookie 
 		return -1
 	}, challenge[:min(len(challenge), 16)])
 	c := &http.Cookie{Name: name, Value: key, Path: "/oauth", MaxAge: int(life / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	if strings.HasPrefix(a.opts.PublicURL, "https://") {
+	if secure {
 		c.Name, c.Path, c.Secure = "__Host-"+name, "/", true
 	}
 	return c

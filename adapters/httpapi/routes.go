@@ -181,6 +181,7 @@ func (a *API) connectionRoutes() []route {
 		{patch, "/connections/:id", tenant.ChangeConnection, a.updateConnection},
 		{remove, "/connections/:id", tenant.DeleteConnection, a.deleteConnection},
 		{post, "/connections/:id/test", tenant.TestConnection, a.testConnection},
+		{post, "/connections/:id/authorize", tenant.AuthorizeConnection, a.authorizeConnection},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -48,7 +49,17 @@ func (r *Runner) runRequest(ctx context.Context, call outbound.NodeCall) (outbou
 
 	// A redirect that is expected is an answer.
 	follow := !slices.ContainsFunc(made.statuses, func(s node.StatusRange) bool { return s.From < 400 && s.To >= 300 })
-	got, failure, err := exchange(ctx, r.caller(call.Credential, follow), req, cmp.Or(call.Timeout, made.timeout), call.ReserveMemory)
+	timeout := cmp.Or(call.Timeout, made.timeout)
+	got, failure, err := exchange(ctx, r.caller(call.Credential, follow), req, timeout, call.ReserveMemory)
+	if got != nil && got.status == http.StatusUnauthorized && !made.expects(got.status) {
+		if credential, ok := renewed(ctx, call); ok {
+			call.Credential = credential
+			if len(made.body) > 0 {
+				req.Body = io.NopCloser(bytes.NewReader(made.body))
+			}
+			got, failure, err = exchange(ctx, r.caller(credential, follow), req, timeout, call.ReserveMemory)
+		}
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -60,6 +71,17 @@ func (r *Runner) runRequest(ctx context.Context, call outbound.NodeCall) (outbou
 		return r.unexpected(shown(req.URL), got), nil
 	}
 	return outbound.NodeCompleted{Output: output(got), Redacted: got.redacted}, nil
+}
+
+// renewed is another credential for a call that was answered 401: a service may refuse a token before its
+// time. Such a call had no effect, and is made again once.
+func renewed(ctx context.Context, call outbound.NodeCall) (connection.Credential, bool) {
+	refused := call.Credential.AccessToken()
+	if refused.IsZero() || call.RenewCredential == nil {
+		return connection.Credential{}, false
+	}
+	next, err := call.RenewCredential(ctx, refused)
+	return next, err == nil && !next.AccessToken().Equal(refused) // else the answer says what is wrong
 }
 
 func (q request) expects(status int) bool {

@@ -19,10 +19,11 @@ const (
 	callbackPath = "/oauth/callback"
 )
 
-// PublicURL is the address under which the world outside reaches the gateway, empty for none.
-type PublicURL string
+// PublicURL is the address under which the world outside reaches the gateway. It is known once the gateway
+// listens.
+type PublicURL func() string
 
-func (u PublicURL) under(path string) string { return strings.TrimRight(string(u), "/") + path }
+func (u PublicURL) under(path string) string { return strings.TrimRight(u(), "/") + path }
 
 // Consents implements inbound.Consents.
 type Consents struct {
@@ -50,9 +51,6 @@ func (s *Consents) secret() connection.Text {
 func (s *Consents) Authorize(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id connection.ID) (made inbound.ConsentLink, err error) {
 	if err = who.May(tenant.AuthorizeConnection); err != nil {
 		return made, err
-	}
-	if s.public == "" {
-		return made, domain.Fail(domain.Conflict, "public_url_missing", "The gateway has no address that people could come back to. Whoever operates it sets SLUICE_PUBLIC_URL.")
 	}
 	now, link := s.clock.Now(), s.secret()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
@@ -130,7 +128,7 @@ func (s *Consents) Open(ctx context.Context, link connection.Text) (page inbound
 	}
 	return inbound.ConsentPage{
 		Tenant: found.tenant.Name(), Connection: found.connection.Name(), Host: hostOf(found.client.AuthorizationURL), TokenHost: hostOf(found.client.TokenURL),
-		URL: at, State: found.request.StateFor(key), Key: key, EndsAt: found.request.EndsAt(),
+		URL: at, Secure: strings.HasPrefix(s.public(), "https://"), State: found.request.StateFor(key), Key: key, EndsAt: found.request.EndsAt(),
 	}, nil
 }
 

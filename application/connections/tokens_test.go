@@ -83,7 +83,7 @@ func (e env) process() *connections.Tokens {
 }
 
 func (e env) consents() *connections.Consents {
-	return connections.NewConsents(e.store, endpoint(e.T), system.Clock{}, system.Random{}, public)
+	return connections.NewConsents(e.store, endpoint(e.T), system.Clock{}, system.Random{}, func() string { return public })
 }
 
 func (e env) connect(kind connection.Kind, secret map[string]any) *connection.Connection {
@@ -375,7 +375,10 @@ func TestAServerThatFailsIsLeftAloneForAWhile(t *testing.T) {
 			}
 		}
 		e.age(c, 12*time.Minute)
-		e.change(c, func(st *connection.GrantState) { later := st.RetryAt.Add(12*time.Minute + 20*time.Second); st.RetryAt = &later })
+		e.change(c, func(st *connection.GrantState) {
+			later := st.RetryAt.Add(12*time.Minute + 20*time.Second)
+			st.RetryAt = &later
+		})
 		for range 3 {
 			_, err := e.process().Token(e.Context(), c, connection.Text{})
 			e.wantCode(err, domain.Unavailable, "connection_token_unavailable")

@@ -47,6 +47,9 @@ func (a Attempts) Make(ctx context.Context, e run.Execute, reserve func(ctx cont
 		if refused != nil {
 			return *refused, nil
 		}
+		call.RenewCredential = func(ctx context.Context, token connection.Text) (connection.Credential, error) {
+			return a.Credentials.Credential(ctx, outbound.CredentialUse{Tenant: e.Tenant, SubTenant: e.SubTenant, Connection: e.Connection, Refused: token})
+		}
 	}
 	outcome, err := a.Nodes.Run(ctx, call)
 	if err != nil {

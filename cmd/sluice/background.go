@@ -26,7 +26,7 @@ func (g gateway) startBackground(ctx context.Context, log zerolog.Logger, does r
 	working, stopWorking := context.WithCancel(ctx)
 	var workers sync.WaitGroup
 	if does.works() {
-		workers.Go(func() { sweepRegularly(working, log, g.Upkeep, g.secrets) })
+		workers.Go(func() { sweepRegularly(working, log, g.Upkeep, g.Grants, g.secrets) })
 		workers.Go(func() { runLoop(working, log, "delivering webhooks", g.Dispatcher) })
 		workers.Go(func() { runLoop(working, log, "firing schedules", g.Scheduler) })
 		workers.Go(func() { runLoop(working, log, "moving runs on", g.Worker) })
@@ -98,7 +98,7 @@ func throttledLogger(log zerolog.Logger, message string) func(error) {
 const sweepInterval = time.Minute
 
 // sweepRegularly removes expired records until ctx ends.
-func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upkeep, secrets inbound.Secrets) {
+func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upkeep, grants inbound.GrantKeeper, secrets inbound.Secrets) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -116,7 +116,20 @@ func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upke
 		sweep(ctx, log, "processes that died", upkeep.SweepProcesses)
 		sweep(ctx, log, "jobs that have ended", upkeep.SweepJobs)
 		sweep(ctx, log, "embed tokens that have expired", upkeep.SweepEmbedTokens)
+		renewGrants(ctx, log, grants)
 		encryptSecrets(ctx, log, secrets)
+	}
+}
+
+// renewGrants renews what authorization servers would forget because nobody uses it.
+func renewGrants(ctx context.Context, log zerolog.Logger, grants inbound.GrantKeeper) {
+	renewed, err := grants.RenewUnused(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		log.Warn().Err(err).Msg("renewing unused grants of connections failed; it is tried again later")
+	case renewed > 0:
+		log.Debug().Int("renewed", renewed).Msg("renewed unused grants of connections")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
 	"github.com/sluicehq/sluice/adapters/noderunner"
+	"github.com/sluicehq/sluice/adapters/oauth"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/adapters/webhook"
@@ -25,6 +26,7 @@ type outgoing struct {
 	code    outbound.CodeRunner // nil where code is switched off
 	memory  budget.Memory
 	sender  outbound.Sender
+	tokens  outbound.TokenEndpoint
 	close   func()
 }
 
@@ -54,6 +56,7 @@ func openOutgoing(ctx context.Context, log zerolog.Logger, cfg config, metrics *
 		memory:  divided,
 		sender: metrics.Sender(webhook.New(webhooks.Client(egress.Stay), system.Clock{}, version).
 			Bearing(func(c connection.Credential) *http.Client { return webhooks.Bearing(c, egress.Stay) })),
+		tokens: oauth.New(nodes.Client(egress.Stay)),
 		close: func() {
 			closeCode()
 			webhooks.Close()

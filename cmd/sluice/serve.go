@@ -166,14 +166,18 @@ type assembly struct {
 	hooksURL *hooksURL
 }
 
-// hooksURL is where the addresses of hooks are. It is known once the gateway listens, before it serves.
-type hooksURL struct{ origin string }
+// hooksURL is where the addresses of hooks are, and where people reach the gateway. It is known once the gateway
+// listens, before it serves.
+type hooksURL struct{ origin, public string }
 
 func (u *hooksURL) get() string { return u.origin }
 
+func (u *hooksURL) publicly() string { return u.public }
+
 // set takes what the configuration says, else where clients reach the gateway.
 func (u *hooksURL) set(c config, baseURL string) {
-	u.origin = strings.TrimSuffix(cmp.Or(c.HooksURL, c.PublicURL, baseURL), "/")
+	u.public = strings.TrimSuffix(cmp.Or(c.PublicURL, baseURL), "/")
+	u.origin = strings.TrimSuffix(cmp.Or(c.HooksURL, u.public), "/")
 }
 
 // assemble makes the gateway and connects what measures it.
@@ -185,7 +189,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	memory := a.out.memory
 	work := a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store))
 	inserter := a.watch.tracing.TriggerInserter(sqlstore.NewTriggerInserter(a.store))
-	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), a.hooksURL.get, httpapi.Options{
+	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), a.hooksURL.get, httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
 		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
 		Streams: a.streams, HealthOnly: !does.serves(), OperatorToken: operator.NewToken(c.OperatorToken),
@@ -279,6 +283,7 @@ type gateway struct {
 	Scheduler  inbound.Scheduler
 	JobWorker  inbound.JobWorker
 	Hooks      *hooks.Figures
+	Grants     inbound.GrantKeeper
 	Selections *execution.Selections
 	Worker     inbound.Worker
 	Signals    *sqlstore.RunSignals

@@ -15,7 +15,7 @@ import (
 )
 
 // countingUpkeep fails the first time.
-type countingUpkeep struct{ swept, fires, left, events, runs, orphans, processes, jobs, received, keys, tokens int }
+type countingUpkeep struct{ swept, fires, left, events, runs, orphans, processes, jobs, received, keys, tokens, grants int }
 
 func (c *countingUpkeep) SweepOutcomes(context.Context) (int, error) {
 	if c.swept++; c.swept == 1 {
@@ -74,6 +74,11 @@ func (c *countingUpkeep) SweepJobs(context.Context) (int, error) {
 	return 0, nil
 }
 
+func (c *countingUpkeep) RenewUnused(context.Context) (int, error) {
+	c.grants++
+	return 0, nil
+}
+
 func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -81,7 +86,7 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		upkeep := &countingUpkeep{}
 		ended := make(chan struct{})
 		go func() {
-			sweepRegularly(ctx, zerolog.New(&log), upkeep, nothingToEncrypt{})
+			sweepRegularly(ctx, zerolog.New(&log), upkeep, upkeep, nothingToEncrypt{})
 			close(ended)
 		}()
 		time.Sleep(24 * time.Hour)
@@ -91,8 +96,8 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		if upkeep.swept < 24*40 || upkeep.swept > 24*120 {
 			t.Errorf("swept %d times in a day", upkeep.swept)
 		}
-		if upkeep.fires != upkeep.swept || upkeep.left != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept || upkeep.orphans != upkeep.swept || upkeep.processes != upkeep.swept || upkeep.jobs != upkeep.swept || upkeep.received != upkeep.swept || upkeep.keys != upkeep.swept || upkeep.tokens != upkeep.swept {
-			t.Errorf("the ledger was swept %d times, what was left behind %d times, the events %d times, the runs %d times, the orphans %d times, the processes %d times, the jobs %d times, the deliveries %d times, their keys %d times, embed tokens %d times", upkeep.fires, upkeep.left, upkeep.events, upkeep.runs, upkeep.orphans, upkeep.processes, upkeep.jobs, upkeep.received, upkeep.keys, upkeep.tokens)
+		if upkeep.fires != upkeep.swept || upkeep.left != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept || upkeep.orphans != upkeep.swept || upkeep.processes != upkeep.swept || upkeep.jobs != upkeep.swept || upkeep.received != upkeep.swept || upkeep.keys != upkeep.swept || upkeep.tokens != upkeep.swept || upkeep.grants != upkeep.swept {
+			t.Errorf("the ledger was swept %d times, what was left behind %d times, the events %d times, the runs %d times, the orphans %d times, the processes %d times, the jobs %d times, the deliveries %d times, their keys %d times, embed tokens %d times, the grants %d times", upkeep.fires, upkeep.left, upkeep.events, upkeep.runs, upkeep.orphans, upkeep.processes, upkeep.jobs, upkeep.received, upkeep.keys, upkeep.tokens, upkeep.grants)
 		}
 		if !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"removed":3`) {
 			t.Errorf("the log says %s", log.String())

@@ -59,6 +59,8 @@ var core = wire.NewSet(
 	execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)),
 	hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)),
 	wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures,
+	connections.NewTokens, wire.Bind(new(inbound.GrantKeeper), new(*connections.Tokens)),
+	connections.NewConsents, wire.Bind(new(inbound.Consents), new(*connections.Consents)),
 	connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)),
 	connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)),
 	jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)),
@@ -127,10 +129,10 @@ func connectedWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoi
 
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
-// none, and sender makes the calls of webhooks; key is that of the
-// runs' secrets, origin where the addresses of hooks are, lists the memory for what changes in lists and storage what is kept for a tenant.
+// none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
+// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, lists the memory for what changes in lists and storage what is kept for a tenant.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender,
-	key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, opts httpapi.Options) (gateway, error) {
+	tokens outbound.TokenEndpoint, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.RunOutcomes), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
 		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)), wire.Bind(new(inbound.Completions), new(*workflows.Versions)),

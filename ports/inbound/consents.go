@@ -14,7 +14,7 @@ import (
 // has, say who they are. What is wrong with those is NotFound with the code consent_ended, always the same.
 type Consents interface {
 	// Authorize makes a link for a person. It is a Conflict with the code connection_needs_no_consent for a
-	// connection of another kind, and with the code public_url_missing while the gateway has no address for people.
+	// connection of another kind.
 	Authorize(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id connection.ID) (ConsentLink, error)
 
 	// Open says where a link leads, and gives the browser its key. It changes nothing.
@@ -25,7 +25,7 @@ type Consents interface {
 	// message is for the person, and repeats nothing of what came.
 	Complete(ctx context.Context, back ConsentAnswer) (*connection.Connection, error)
 
-	// State says what there is of grants of connections, without tokens.
+	// States says what there is of grants of connections, without tokens.
 	States(ctx context.Context, who tenant.Caller, of ...connection.ID) (map[connection.ID]*connection.Grant, error)
 }
 
@@ -44,6 +44,7 @@ type ConsentPage struct {
 	URL        string // of the authorization server
 	State      string // by which the answer is told from others
 	Key        connection.Text
+	Secure     bool // people reach the gateway over TLS
 	EndsAt     time.Time
 }
 

@@ -72,6 +72,10 @@ type NodeCall struct {
 	// sent to is [NodeFailed] with the code host_not_allowed, and nothing is sent.
 	Credential connection.Credential
 
+	// RenewCredential gives another credential in place of one whose access token the called service did not
+	// accept; the same one where there is none. Nil where there is nothing to renew.
+	RenewCredential func(ctx context.Context, refused connection.Text) (connection.Credential, error)
+
 	Endpoint string                 // URL that runs a custom node; empty for an httpRequest
 	Secrets  []domain.SigningSecret // of the tenant's custom nodes, the newest first; all sign
 }
