@@ -40,6 +40,46 @@ func (a *API) authorizeConnection(c *gin.Context, who tenant.Caller) error {
 	})
 }
 
+// grantBody is what an authorization server has given for a connection. It has no tokens.
+type grantBody struct {
+	Status       string            `json:"status"`
+	NeedsConsent bool              `json:"needsConsent"`
+	Scopes       []string          `json:"scopes"`
+	IssuedAt     string            `json:"issuedAt,omitempty"`
+	ExpiresAt    string            `json:"expiresAt,omitempty"`
+	Failure      *grantFailureBody `json:"failure,omitempty"`
+}
+
+type grantFailureBody struct {
+	Code     connection.FailureCode `json:"code"`
+	Message  string                 `json:"message"`
+	FailedAt string                 `json:"failedAt"`
+}
+
+func renderGrant(s inbound.GrantState) any {
+	g := s.Grant
+	body := grantBody{Status: "none", NeedsConsent: s.NeedsConsent, Scopes: append([]string{}, g.Scopes()...)}
+	if at := g.IssuedAt(); at != nil {
+		body.Status, body.IssuedAt = "active", exchange.Timestamp(*at)
+	}
+	if at := g.ExpiresAt(); at != nil {
+		body.ExpiresAt = exchange.Timestamp(*at)
+	}
+	if f := g.Failure(); f != nil {
+		body.Status, body.Failure = "failing", &grantFailureBody{f.Code, f.Message, exchange.Timestamp(f.At)}
+	}
+	if s.NeedsConsent {
+		body.Status = "needsConsent"
+	}
+	return body
+}
+
+// getGrant answers GET /connections/{id}/grant.
+func (a *API) getGrant(c *gin.Context, who tenant.Caller) error {
+	state, err := a.ports.Consents.State(c.Request.Context(), who, connectionID(c))
+	return exchange.Answer(c, state, err, renderGrant)
+}
+
 // Where people come. Neither takes a key.
 const (
 	consentPath  = "/oauth/consent/:link"

@@ -182,6 +182,7 @@ func (a *API) connectionRoutes() []route {
 		{remove, "/connections/:id", tenant.DeleteConnection, a.deleteConnection},
 		{post, "/connections/:id/test", tenant.TestConnection, a.testConnection},
 		{post, "/connections/:id/authorize", tenant.AuthorizeConnection, a.authorizeConnection},
+		{get, "/connections/:id/grant", tenant.ReadConnections, a.getGrant},
 	}
 }
 

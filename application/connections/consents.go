@@ -211,14 +211,29 @@ func grantOf(ctx context.Context, st outbound.Stores, c *connection.Connection) 
 	return st.Grants.Get(ctx, tenant.All(c.Tenant()), c.ID())
 }
 
-// States says what there is of grants.
-func (s *Consents) States(ctx context.Context, who tenant.Caller, of ...connection.ID) (all map[connection.ID]*connection.Grant, err error) {
+// State says what there is of a grant.
+func (s *Consents) State(ctx context.Context, who tenant.Caller, id connection.ID) (state inbound.GrantState, err error) {
 	if err = who.May(tenant.ReadConnections); err != nil {
-		return nil, err
+		return state, err
 	}
-	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		all, err = st.Grants.States(ctx, who.Scope, of...)
-		return err
+	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		c, err := st.Connections.Get(ctx, who.Scope, id)
+		if err != nil {
+			return err
+		}
+		client, ok := c.OAuth()
+		if !ok {
+			return domain.Fail(domain.NotFound, "grant_not_found", "A connection of the kind %s has no tokens of an authorization server.", c.Kind())
+		}
+		all, err := st.Grants.States(ctx, who.Scope, id)
+		if err != nil {
+			return err
+		}
+		if state.Grant = all[id]; state.Grant == nil {
+			state.Grant = connection.NewGrant(c.Tenant(), id)
+		}
+		state.NeedsConsent = state.Grant.NeedsConsent(client)
+		return nil
 	})
-	return all, err
+	return state, err
 }

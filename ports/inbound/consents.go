@@ -25,8 +25,15 @@ type Consents interface {
 	// message is for the person, and repeats nothing of what came.
 	Complete(ctx context.Context, back ConsentAnswer) (*connection.Connection, error)
 
-	// States says what there is of grants of connections, without tokens.
-	States(ctx context.Context, who tenant.Caller, of ...connection.ID) (map[connection.ID]*connection.Grant, error)
+	// State says what there is of the grant of a connection of an OAuth kind, without its tokens. Of another kind it
+	// is NotFound with the code grant_not_found.
+	State(ctx context.Context, who tenant.Caller, id connection.ID) (GrantState, error)
+}
+
+// GrantState is a grant as its tenant sees it.
+type GrantState struct {
+	Grant        *connection.Grant // without tokens
+	NeedsConsent bool              // only a person can help
 }
 
 // ConsentLink is a link to be opened by a person, once and in one browser.
