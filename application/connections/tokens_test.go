@@ -115,18 +115,46 @@ func (e env) ofClient() *connection.Connection {
 	return e.connect(connection.OAuth2ClientCredentials, map[string]any{"clientId": oauthtest.ServiceClient, "clientSecret": oauthtest.ServiceSecret})
 }
 
-// open asks for consent to a connection and opens the link.
-func (e env) open(c *connection.Connection) inbound.ConsentPage {
+// link asks for consent to a connection.
+func (e env) link(c *connection.Connection) string {
 	e.Helper()
-	link, err := e.consents().Authorize(e.Context(), e.caller(), domain.IdempotencyKey{}, c.ID())
+	made, err := e.consents().Authorize(e.Context(), e.caller(), domain.IdempotencyKey{}, c.ID())
 	if err != nil {
 		e.Fatal(err)
 	}
-	page, err := e.consents().Open(e.Context(), connection.NewText(strings.TrimPrefix(link.URL, public+"/oauth/consent/")))
+	return made.URL
+}
+
+func (e env) openLink(link string) inbound.ConsentPage {
+	e.Helper()
+	page, err := e.consents().Open(e.Context(), connection.NewText(strings.TrimPrefix(link, public+"/oauth/consent/")))
 	if err != nil {
 		e.Fatal(err)
 	}
 	return page
+}
+
+func (e env) open(c *connection.Connection) inbound.ConsentPage {
+	e.Helper()
+	return e.openLink(e.link(c))
+}
+
+// reviseClient makes a connection that of another client.
+func (e env) reviseClient(c *connection.Connection, id string) {
+	e.Helper()
+	e.write(func(ctx context.Context, st outbound.Stores) error {
+		now, err := st.Connections.Get(ctx, tenant.All(e.owner), c.ID())
+		if err != nil {
+			return err
+		}
+		secret := now.Secret().Shown()
+		secret["clientId"], secret["scopes"] = id, "openid offline_access"
+		err = now.Revise(connection.Patch{Secret: secret}, func(name string) (string, error) { return name, nil }, system.Clock{}.Now())
+		if err != nil {
+			return err
+		}
+		return st.Connections.Update(ctx, now)
+	})
 }
 
 // comeBack has the person of a page consent, and returns what the browser brings.
