@@ -150,7 +150,9 @@ func TestTheCallbackRepeatsNothing(t *testing.T) {
 		"an error of the server's own": {func(state string) url.Values {
 			return url.Values{"state": {state}, "error": {evil}, "error_description": {evil}, "error_uri": {evil}}
 		}, true, http.StatusConflict},
-		"a refusal": {func(state string) url.Values { return url.Values{"state": {state}, "error": {"access_denied"}, "redirect": {evil}} }, true, http.StatusConflict},
+		"a refusal": {func(state string) url.Values {
+			return url.Values{"state": {state}, "error": {"access_denied"}, "redirect": {evil}}
+		}, true, http.StatusConflict},
 		"a code that is none": {func(state string) url.Values {
 			return url.Values{"state": {state}, "code": {evil}, "return_to": {"https://evil.test"}}
 		}, true, http.StatusConflict},
