@@ -92,6 +92,8 @@ func bearingRunner(t *testing.T) *noderunner.Runner {
 	t.Cleanup(g.Close)
 	return noderunner.New(noderunner.Options{
 		Clock: &portstest.ManualClock{}, Follow: g.Client(egress.Follow), Stay: g.Client(egress.Stay), UserAgent: "Sluice/test",
-		Bearing: func(c connection.Credential, follow bool) noderunner.Caller { return g.Bearing(c, egress.Redirects(follow)) },
+		Bearing: func(c connection.Credential, follow bool) noderunner.Caller {
+			return g.Bearing(c, egress.Redirects(follow))
+		},
 	})
 }
