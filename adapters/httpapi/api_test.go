@@ -60,7 +60,7 @@ func TestGoldens(t *testing.T) {
 				contract.Value("workflow", e.ids["workflows"]), contract.Value("draft", e.ids["workflow-versions"]),
 				contract.Value("trigger", e.ids["triggers"]), contract.Value("registration", e.ids["sub-tenants"]),
 				contract.Value("schedule", scheduled), contract.Value("customNode", e.ids["custom-nodes"]), contract.Value("apiKey", e.ids["api-keys"]),
-				contract.Value("connection", e.ids["connections"]), contract.Value("endpoint", e.ids["webhook-endpoints"]), contract.Value("delivery", e.ids["deliveries"]),
+				contract.Value("connection", e.ids["connections"]), contract.Value("consenting", e.ids["consenting"]), contract.Value("endpoint", e.ids["webhook-endpoints"]), contract.Value("delivery", e.ids["deliveries"]),
 				contract.Value("activeVersion", e.ids["activeVersion"]), contract.Value("listening", e.ids["listening"]),
 				contract.Value("paused", e.ids["runs"]), contract.Value("waiting", e.ids["waiting"]), contract.Value("failed", e.ids["failed"]),
 				contract.Value("completed", e.ids["completed"]), contract.Value("job", e.ids["jobs"]), contract.Value("child", e.ids["child"]), contract.Value("approval", e.ids["approval"]), contract.Value("shipment", e.ids["delivery"]),

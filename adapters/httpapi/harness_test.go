@@ -114,7 +114,8 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Runs:        moved,
 		Trying:      moved,
 
-		Connections:       connections.New(store, egress.Names{}, connections.NewCredentials(store), testedNodes, g.clock, g.random),
+		Connections:       connections.New(store, egress.Names{}, connections.NewCredentials(store, connections.NewTokens(store, localTokens(t), g.clock, g.random)), testedNodes, g.clock, g.random),
+		Consents:          connections.NewConsents(store, localTokens(t), g.clock, g.random, func() string { return publicURL }),
 		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random).WithConnections(egress.Names{}),
 		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),
 	}

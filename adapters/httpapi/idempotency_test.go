@@ -35,6 +35,7 @@ func posts(e fixture) map[string][2]string {
 		"/workflow-versions/" + version + "/complete":       {`{"nodeId":"a","field":"config.expression","text":"1"}`, `{"nodeId":"a","field":"config.expression","text":"2"}`},
 		"/workflows/" + e.ids["workflows"] + "/rollback":    {`{"triggers":"move"}`, `{}`},
 		"/connections": {`{"name":"Once","kind":"hmac","secret":{"key":"once"}}`, `{"name":"Once","kind":"hmac","secret":{"key":"other"}}`},
+		"/connections/" + e.ids["consenting"] + "/authorize":                  {"", ""},
 		"/connections/" + e.ids["connections"] + "/test":                      {`{"url":"https://api.example.com/a"}`, `{"url":"https://api.example.com/b"}`},
 		"/webhook-endpoints":                                                  {`{"url":"https://example.com/once"}`, `{"url":"https://example.com/other"}`},
 		"/webhook-endpoints/" + e.ids["webhook-endpoints"] + "/rotate-secret": {"", ""},
@@ -77,6 +78,9 @@ func TestEveryPostTakesEffectOnceForItsKey(t *testing.T) {
 		path, _ := e.fill(r.Path)
 		if strings.HasSuffix(path, "/hook") {
 			path = strings.Replace(path, e.ids["triggers"], e.ids["unhooked"], 1)
+		}
+		if strings.HasSuffix(path, "/authorize") {
+			path = strings.Replace(path, e.ids["connections"], e.ids["consenting"], 1)
 		}
 		if strings.HasSuffix(path, "/retry") {
 			path = strings.Replace(path, e.ids["runs"], e.ids["failed"], 1)

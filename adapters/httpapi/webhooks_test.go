@@ -51,8 +51,17 @@ func (g *gateway) webhook(e fixture) {
 	if err != nil {
 		g.Fatal(err)
 	}
-	g.write(func(ctx context.Context, st outbound.Stores) error { return st.Connections.Insert(ctx, conn) })
-	e.ids["connections"] = string(conn.ID())
+	consenting, err := connection.New(connection.ID("conn"+suffix[:len(suffix)-1]+"z"), e.id, connection.Draft{
+		Name: e.marker(), Kind: connection.OAuth2AuthorizationCode, Hosts: []string{"auth.example.com"},
+		Secret: map[string]any{"authorizationUrl": "https://auth.example.com/authorize", "tokenUrl": "https://auth.example.com/token", "clientId": "app"},
+	}, egress.Names{}.ASCII, asked)
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.write(func(ctx context.Context, st outbound.Stores) error {
+		return errors.Join(st.Connections.Insert(ctx, conn), st.Connections.Insert(ctx, consenting))
+	})
+	e.ids["connections"], e.ids["consenting"] = string(conn.ID()), string(consenting.ID())
 	e.ids["webhook-endpoints"], e.ids["deliveries"], e.ids["eventId"] = string(to.ID()), string(d.ID()), string(happened.ID())
 }
 

@@ -90,7 +90,7 @@ func needsConsent(c *connection.Connection, g *connection.Grant) error {
 	if f := g.Failure(); f != nil {
 		why = f.Message
 	}
-	return domain.Fail(domain.Conflict, "connection_needs_consent",
+	return domain.Fail(domain.Conflict, codeNeedsConsent,
 		"The connection %s needs a person's consent: POST /v1/gateway/connections/%s/authorize gives the link. %s", c.ID(), c.ID(), why)
 }
 
