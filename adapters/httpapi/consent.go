@@ -198,6 +198,5 @@ func writeConsentPage(c *gin.Context, status int, view consentView) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer") // the address holds a secret
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Robots-Tag", "noindex")
 	c.Data(status, "text/html; charset=utf-8", page.Bytes())
 }
