@@ -47,9 +47,9 @@ import (
 
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
-// none, and sender makes the calls of webhooks; key is that of the
-// runs' secrets, origin where the addresses of hooks are, lists the memory for what changes in lists and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, opts httpapi.Options) (gateway, error) {
+// none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
+// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, lists the memory for what changes in lists and storage what is kept for a tenant.
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, opts httpapi.Options) (gateway, error) {
 	directoryDirectory := offeredTypes(work, code)
 	clock := system.Clock{}
 	service := admission.New(directoryDirectory, limiter, clock)
@@ -60,8 +60,10 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	compiler := expression.Compiler{}
 	versions := boundedVersions(work, directoryDirectory, checker, clock, random, code, compiler, budgets, opts)
 	names := egress.Names{}
-	credentials := connections.NewCredentials(work)
+	connectionsTokens := connections.NewTokens(work, tokens, clock, random)
+	credentials := connections.NewCredentials(work, connectionsTokens)
 	connectionsService := connections.New(work, names, credentials, runner, clock, random)
+	consents := connections.NewConsents(work, tokens, clock, random, public)
 	custom := nodes.NewCustom(work, clock, random)
 	checks := nodes.NewChecks(work, runner, clock)
 	checked := nodes.NewChecked(custom, checks)
@@ -92,6 +94,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		EmbedTokens:       embedTokens,
 		Completions:       versions,
 		Connections:       connectionsService,
+		Consents:          consents,
 		CustomNodes:       checked,
 		Firing:            firingService,
 		Hooks:             hooksService,
@@ -135,6 +138,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		Scheduler:  scheduler,
 		JobWorker:  jobsWorker,
 		Hooks:      figures,
+		Grants:     connectionsTokens,
 		Selections: selections,
 		Worker:     workerWorker,
 		Signals:    signals,
@@ -173,7 +177,7 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)), wire.Struct(new(egress.Names)), wire.Bind(new(outbound.HostNames), new(egress.Names)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)), hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)), wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures, connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)), connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)), jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), connectedEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)), hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)), wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures, connections.NewTokens, wire.Bind(new(inbound.GrantKeeper), new(*connections.Tokens)), connections.NewConsents, wire.Bind(new(inbound.Consents), new(*connections.Consents)), connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)), connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)), jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), connectedEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
 
 // hookFigures count deliveries.
 func hookFigures(s *hooks.Service) *hooks.Figures { return s.Figures() }

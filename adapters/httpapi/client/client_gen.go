@@ -71,6 +71,7 @@ const (
 
 // Defines values for EventType.
 const (
+	EventTypeConnectionNeedsConsent  EventType = "connection.needs_consent"
 	EventTypeRunCancelled            EventType = "run.cancelled"
 	EventTypeRunCompleted            EventType = "run.completed"
 	EventTypeRunFailed               EventType = "run.failed"
@@ -125,6 +126,23 @@ const (
 	FireTimeShiftDisplaced FireTimeShift = "displaced"
 	FireTimeShiftGap       FireTimeShift = "gap"
 	FireTimeShiftRepeated  FireTimeShift = "repeated"
+)
+
+// Defines values for GrantFailureCode.
+const (
+	GrantFailureCodeClientRefused  GrantFailureCode = "client_refused"
+	GrantFailureCodeConsentExpired GrantFailureCode = "consent_expired"
+	GrantFailureCodeConsentLost    GrantFailureCode = "consent_lost"
+	GrantFailureCodeConsentMissing GrantFailureCode = "consent_missing"
+	GrantFailureCodeServerFailed   GrantFailureCode = "server_failed"
+)
+
+// Defines values for GrantStatus.
+const (
+	GrantStatusActive       GrantStatus = "active"
+	GrantStatusFailing      GrantStatus = "failing"
+	GrantStatusNeedsConsent GrantStatus = "needsConsent"
+	GrantStatusNone         GrantStatus = "none"
 )
 
 // Defines values for HistoryEntryType.
@@ -307,6 +325,7 @@ const (
 
 // Defines values for SubscribableEventType.
 const (
+	SubscribableEventTypeConnectionNeedsConsent  SubscribableEventType = "connection.needs_consent"
 	SubscribableEventTypeRunCancelled            SubscribableEventType = "run.cancelled"
 	SubscribableEventTypeRunCompleted            SubscribableEventType = "run.completed"
 	SubscribableEventTypeRunFailed               SubscribableEventType = "run.failed"
@@ -543,7 +562,7 @@ type Connection struct {
 	// | `header` | the value of each header, by its name |
 	// | `query` | the value of each parameter, by its name |
 	// | `oauth2ClientCredentials` | `tokenUrl`, `clientId`, `clientSecret`, `scopes`?, `audience`?, `authStyle`? (`header` or `body`) |
-	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`? |
+	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`?, `authStyle`? |
 	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`, of the signature that is sent) |
 	// | `mtls` | `certificate`, `privateKey`, `ca`?, in PEM |
 	//
@@ -620,6 +639,17 @@ type ConnectionTest struct {
 	Status *int `json:"status,omitempty"`
 }
 
+// ConsentLink A link for a person's consent.
+type ConsentLink struct {
+	// ExpiresAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	ExpiresAt Timestamp `json:"expiresAt"`
+
+	// URL Where to send the person. Shown once, since it holds a secret.
+	URL *string `json:"url,omitempty"`
+}
+
 // CreateAPIKey defines model for CreateApiKey.
 type CreateAPIKey struct {
 	// ExpiresAt From when it is refused, in RFC 3339; never where it is absent.
@@ -668,7 +698,7 @@ type CreateConnection struct {
 	// | `header` | the value of each header, by its name |
 	// | `query` | the value of each parameter, by its name |
 	// | `oauth2ClientCredentials` | `tokenUrl`, `clientId`, `clientSecret`, `scopes`?, `audience`?, `authStyle`? (`header` or `body`) |
-	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`? |
+	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`?, `authStyle`? |
 	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`, of the signature that is sent) |
 	// | `mtls` | `certificate`, `privateKey`, `ca`?, in PEM |
 	//
@@ -1492,6 +1522,50 @@ type FiredTriggers struct {
 	// Triggers In the order in which the triggers were created.
 	Triggers []FiredTrigger `json:"triggers"`
 }
+
+// Grant What an authorization server has given for a connection, without tokens.
+type Grant struct {
+	// ExpiresAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	ExpiresAt *Timestamp `json:"expiresAt,omitempty"`
+
+	// Failure What the last request for a token failed with.
+	Failure *struct {
+		// Code `consent_lost`: the server does not know the consent any more. `consent_expired`: the token has ended, and the server gave nothing to renew it with.
+		// `client_refused`: the server does not accept the client, or what it asks for. `server_failed`: the server cannot be reached, or gave no usable answer.
+		Code GrantFailureCode `json:"code"`
+
+		// FailedAt A time in UTC, in ISO 8601 with milliseconds.
+		//
+		// Example: 2026-01-31T09:00:00.000Z
+		FailedAt Timestamp `json:"failedAt"`
+		Message  string    `json:"message"`
+	} `json:"failure,omitempty"`
+
+	// IssuedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	IssuedAt *Timestamp `json:"issuedAt,omitempty"`
+
+	// NeedsConsent Attempts fail with `connection_needs_consent` until somebody has consented.
+	NeedsConsent bool `json:"needsConsent"`
+
+	// Scopes What the token is good for.
+	Scopes []string `json:"scopes"`
+
+	// Status `none`: nothing was asked for yet. `active`: calls have a token. `failing`: the last request for a token failed, and it is asked again half a minute later at the
+	// earliest; a token that is still good is used meanwhile. `needsConsent`: only a person can help.
+	Status GrantStatus `json:"status"`
+}
+
+// GrantFailureCode `consent_lost`: the server does not know the consent any more. `consent_expired`: the token has ended, and the server gave nothing to renew it with.
+// `client_refused`: the server does not accept the client, or what it asks for. `server_failed`: the server cannot be reached, or gave no usable answer.
+type GrantFailureCode string
+
+// GrantStatus `none`: nothing was asked for yet. `active`: calls have a token. `failing`: the last request for a token failed, and it is asked again half a minute later at the
+// earliest; a token that is still good is used meanwhile. `needsConsent`: only a person can help.
+type GrantStatus string
 
 // Handover What became of the triggers of the version that was active before.
 type Handover struct {
@@ -2445,7 +2519,9 @@ type RunFailure struct {
 	// | `pause_not_allowed` | a custom node asked to pause that is not declared as one that can |
 	// | `url_refused`, `address_refused`, `port_refused`, `redirect_refused`, `too_many_redirects` | a call may not go there |
 	// | `connection_not_found` | there is no connection of the id that the run's sub-tenant may use |
-	// | `connection_inactive`, `connection_needs_consent` | the connection is switched off, or has no access token |
+	// | `connection_inactive` | the connection is switched off |
+	// | `connection_needs_consent` | a person has to consent to the connection, for the first time or again |
+	// | `connection_token_unavailable` | the authorization server gives no access token at the moment |
 	// | `host_not_allowed`, `tls_required` | the secret of a connection may not be sent to the host, or not in clear; nothing was sent |
 	// | `client_certificate_refused` | the client certificate of a connection cannot be used |
 	// | `dns_failed`, `connect_timeout`, `connection_failed`, `tls_failed` | a call found no way to the other side |
@@ -3406,7 +3482,7 @@ type UpdateConnection struct {
 	// | `header` | the value of each header, by its name |
 	// | `query` | the value of each parameter, by its name |
 	// | `oauth2ClientCredentials` | `tokenUrl`, `clientId`, `clientSecret`, `scopes`?, `audience`?, `authStyle`? (`header` or `body`) |
-	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`? |
+	// | `oauth2AuthorizationCode` | `authorizationUrl`, `tokenUrl`, `clientId`, `clientSecret`?, `scopes`?, `authStyle`? |
 	// | `hmac` | `key` or `publicKey` (Ed25519, of hooks), `header`? (`X-Signature`), `encoding`? (`hex` or `base64`, of the signature that is sent) |
 	// | `mtls` | `certificate`, `privateKey`, `ca`?, in PEM |
 	//
@@ -4425,6 +4501,30 @@ func (c *Client) GetConnection(ctx context.Context, id ConnectionID, options ...
 // **Key:** secret.
 func (c *Client) UpdateConnection(ctx context.Context, id ConnectionID, body UpdateConnection, options ...Option) (*Connection, error) {
 	return call[Connection](ctx, c, "PATCH", pathOf("/v1/gateway/connections/%s", id), nil, body, options)
+}
+
+// AuthorizeConnection sends POST /v1/gateway/connections/{id}/authorize.
+//
+// Makes a link for a person, who is led to the authorization server of a connection of the kind `oauth2AuthorizationCode` and back. It is good for ten minutes,
+// for one consent, and in one browser: whoever opened it has to be who comes back. `POST` again for another one. A repeated request with the same idempotency key
+// is answered without the `url`, which is shown once. The request has no body.
+//
+// Consent takes the place of what was given before. Register `{SLUICE_PUBLIC_URL}/oauth/callback` with the server as the redirect URI.
+//
+// **Key:** secret.
+func (c *Client) AuthorizeConnection(ctx context.Context, id ConnectionID, options ...Option) (*ConsentLink, error) {
+	return call[ConsentLink](ctx, c, "POST", pathOf("/v1/gateway/connections/%s/authorize", id), nil, nil, options)
+}
+
+// GetGrant sends GET /v1/gateway/connections/{id}/grant.
+//
+// Says of a connection of an OAuth kind whether its calls have an access token, until when, and what the last request for one failed with; never a token. Tokens
+// are renewed by themselves: early, when they are used, and once a day where nobody uses them. What only a person can help has `needsConsent`, and is told once by
+// the event `connection.needs_consent`.
+//
+// **Key:** secret.
+func (c *Client) GetGrant(ctx context.Context, id ConnectionID, options ...Option) (*Grant, error) {
+	return call[Grant](ctx, c, "GET", pathOf("/v1/gateway/connections/%s/grant", id), nil, nil, options)
 }
 
 // TestConnection sends POST /v1/gateway/connections/{id}/test.
