@@ -226,7 +226,7 @@ func (e env) grant(c *connection.Connection) (g *connection.Grant) {
 func (e env) told() (types []event.Type) {
 	e.Helper()
 	err := e.store.Read(e.Context(), func(ctx context.Context, st outbound.Stores) error {
-		events, err := st.Webhooks.Events.PendingFanOut(ctx, 100)
+		events, err := st.Webhooks.Events.PendingFanOut(ctx, 100, e.owner)
 		for _, one := range events {
 			types = append(types, one.Type())
 		}
