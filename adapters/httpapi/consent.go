@@ -26,7 +26,7 @@ type consentLinkBody struct {
 
 // authorizeConnection answers POST /connections/{id}/authorize.
 func (a *API) authorizeConnection(c *gin.Context, who tenant.Caller) error {
-	return exchange.Execute(c, who, exchange.Command[inbound.ConsentLink]{
+	return exchange.ExecuteWithoutBody[connectionBody](c, who, exchange.Command[inbound.ConsentLink]{
 		Status: http.StatusCreated,
 		Render: func(l inbound.ConsentLink) any {
 			return consentLinkBody{URL: l.URL, ExpiresAt: exchange.Timestamp(l.EndsAt)}

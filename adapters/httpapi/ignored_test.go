@@ -132,7 +132,7 @@ func TestAVerbTakesTheResourceAsItWasRead(t *testing.T) {
 			t.Errorf("%s %s of %s got %d: %s", r.Method, r.Path, read.body, got.status, got.body)
 		}
 	}
-	if verbs != 16 {
+	if verbs != 17 {
 		t.Errorf("%d verbs", verbs)
 	}
 }

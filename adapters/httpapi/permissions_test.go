@@ -114,6 +114,9 @@ func (e fixture) fill(path string) (filled string, ok bool) {
 		switch name {
 		case "id":
 			name = parts[i-1]
+			if strings.HasSuffix(path, "/grant") || strings.HasSuffix(path, "/authorize") {
+				name = "consenting"
+			}
 		case "nodeId":
 			parts[i] = "a" // which every version of the fixture has
 			continue
