@@ -10,8 +10,9 @@ KILLS     ?= 100
 RUNS      ?= 20000
 PROCESSES ?= 3
 MINUTES   ?= 10
-# What make hostile gives the gateway, and where it keeps things (sqlite, postgres).
+# What make hostile gives the gateway, how many deliveries make hooks sends of each sender, and where it keeps things (sqlite, postgres).
 MEMORY ?= 512MiB
+DELIVERIES ?= 1000
 STORE  ?= sqlite
 # What a release leaves out: formats that Gin knows and the API does not speak, and a
 # debugging page of gRPC. It saves 7 MB.
@@ -154,6 +155,10 @@ examples: build ## Run the example services against the gateway, and print what 
 .PHONY: deliveries
 deliveries: ## Bring 10,000 webhooks to receivers that fail at random, through a gateway that is killed, and print the ledger
 	go test ./cmd/sluice -run '^TestEveryDeliveryArrivesAlthoughTheGatewayIsKilledAndReceiversFail$$' -count=1 -v -timeout 30m -deliveries 10000 -deliveries-within 10m
+
+.PHONY: hooks
+hooks: ## Send a gateway that is killed what every preset's sender sends (DELIVERIES of each, STORE), and as much altered, and print the ledger
+	go run ./deploy/hooks -deliveries $(DELIVERIES) -store $(STORE)
 
 .PHONY: image-check
 image-check: build ## Build the container image and try it (installs buildah on Debian; says so where it cannot)

@@ -27,14 +27,7 @@ func readmeScript(t *testing.T, heading, port string, pauses map[string]string) 
 	if !found || !begun || !ended {
 		t.Fatal("README.md has no such walk")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := freeAddress(t)
 	pauses["sleep 2\n"] = "until curl -sf http://" + address + "/readyz >/dev/null; do sleep 0.1; done\n"
 	for pause, until := range pauses { // a loaded machine takes longer
 		if strings.Count(script, pause) != 1 {
@@ -43,6 +36,18 @@ func readmeScript(t *testing.T, heading, port string, pauses map[string]string) 
 		script = strings.Replace(script, pause, until, 1)
 	}
 	return strings.ReplaceAll(script, "127.0.0.1:"+port, address)
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String()
 }
 
 func TestTheWalkThroughTheREADMEHonoursTheAnswer(t *testing.T) {
@@ -98,4 +103,29 @@ func walk(t *testing.T, script string, programs ...string) string {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return string(out)
+}
+
+func TestTheWalkFromAStripeEventCallsTheAPIOnce(t *testing.T) {
+	script := readmeScript(t, "From a Stripe event to your API in five minutes", "8091", map[string]string{
+		"go build -o bin/stripe ./deploy/examples/stripe\n": "",
+		"sleep 3\n": "until api GET '/runs?entityId=in_1&status=completed' | grep -q '\"total\":1'; do sleep 0.1; done\n",
+	})
+	stripe := filepath.Join(t.TempDir(), "stripe")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", stripe, "../../deploy/examples/stripe").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	script = strings.ReplaceAll(strings.ReplaceAll(script, "bin/stripe ", stripe+" "), "127.0.0.1:8092", freeAddress(t))
+	out := walk(t, script, "grep", "cut")
+	if answers := regexp.MustCompile(`the hook answered (\d+)`).FindAllStringSubmatch(out, -1); len(answers) != 3 || answers[0][1] != "200" || answers[1][1] != "200" || answers[2][1] != "401" {
+		t.Errorf("the answers are others: %s", out)
+	}
+	if got := regexp.MustCompile(`your API got .*`).FindAllString(out, -1); len(got) != 1 || got[0] != `your API got {"cents":1250,"customer":"cus_42"}` {
+		t.Errorf("your API got %q", got)
+	}
+	if n := len(regexp.MustCompile(`"verdict":"(accepted|duplicate|refused)"`).FindAllString(out, -1)); n != 3 || !strings.Contains(out, `"total":1`) {
+		t.Errorf("%d deliveries are listed: %s", n, out)
+	}
+	if strings.Contains(out, "whsec_that") || strings.Contains(out, "token_of_your_api") {
+		t.Errorf("a secret is shown: %s", out)
+	}
 }
