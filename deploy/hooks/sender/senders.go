@@ -79,7 +79,7 @@ func developers() []Sender {
 }
 
 func commerce() []Sender {
-	const hubspot = `{"eventId":%d%d,"subscriptionId":12345,"portalId":62515,"occurredAt":1564113600000,"subscriptionType":"contact.creation","attemptNumber":0,"objectId":123}`
+	const hubspot = `{"eventId":1%d%d,"subscriptionId":12345,"portalId":62515,"occurredAt":1564113600000,"subscriptionType":"contact.creation","attemptNumber":0,"objectId":123}`
 	return []Sender{
 		{
 			Name: "stripe", Preset: "stripe", Secret: "whsec_test_secret_of_an_endpoint", sign: listed("Stripe-Signature", "t=", ".", ",v1="), Runs: 1, Dated: true,
