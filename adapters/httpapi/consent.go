@@ -104,7 +104,7 @@ func (a *API) openConsent(c *gin.Context) {
 		a.failConsent(c, err)
 		return
 	}
-	http.SetCookie(c.Writer, consentCookie(page.State, page.Key.Reveal(), time.Until(page.EndsAt), page.Secure))
+	http.SetCookie(c.Writer, consentCookie(page.OAuthState, page.Key.Reveal(), time.Until(page.EndsAt), page.Secure))
 	writeConsentPage(c, http.StatusOK, consentView{
 		Title: "Connect to " + page.Host, Next: page.URL, Host: page.Host, Tenant: page.Tenant, Connection: page.Connection, TokenHost: page.TokenHost,
 	})
@@ -119,9 +119,9 @@ func (a *API) completeConsent(c *gin.Context) {
 			return
 		}
 	}
-	back := inbound.ConsentAnswer{State: q.Get("state"), Code: connection.NewText(q.Get("code")), Error: q.Get("error"), Issuer: q.Get("iss")}
+	back := inbound.ConsentAnswer{OAuthState: q.Get("state"), Code: connection.NewText(q.Get("code")), Error: q.Get("error"), Issuer: q.Get("iss")}
 	for _, secure := range []bool{true, false} {
-		cookie := consentCookie(back.State, "", -time.Second, secure)
+		cookie := consentCookie(back.OAuthState, "", -time.Second, secure)
 		if kept, err := c.Request.Cookie(cookie.Name); err == nil && back.Key.IsZero() {
 			back.Key = connection.NewText(kept.Value)
 			http.SetCookie(c.Writer, cookie) // it is used once

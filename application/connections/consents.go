@@ -128,7 +128,7 @@ func (s *Consents) Open(ctx context.Context, link connection.Text) (page inbound
 	}
 	return inbound.ConsentPage{
 		Tenant: found.tenant.Name(), Connection: found.connection.Name(), Host: hostOf(found.client.AuthorizationURL), TokenHost: hostOf(found.client.TokenURL),
-		URL: at, Secure: strings.HasPrefix(s.public(), "https://"), State: found.request.StateFor(key), Key: key, EndsAt: found.request.EndsAt(),
+		URL: at, Secure: strings.HasPrefix(s.public(), "https://"), OAuthState: found.request.StateFor(key), Key: key, EndsAt: found.request.EndsAt(),
 	}, nil
 }
 
@@ -142,7 +142,7 @@ func hostOf(text string) string {
 
 // Complete gets the tokens that a person consented to.
 func (s *Consents) Complete(ctx context.Context, back inbound.ConsentAnswer) (*connection.Connection, error) {
-	digest, err := connection.DigestOfState(back.State, back.Key)
+	digest, err := connection.DigestOfState(back.OAuthState, back.Key)
 	if err != nil {
 		return nil, err
 	}

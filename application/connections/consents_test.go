@@ -30,17 +30,17 @@ func TestWhoeverTricksTheCallbackGetsNothing(t *testing.T) {
 	}{
 		"a state that never was": {func(e env, c *connection.Connection) (inbound.ConsentAnswer, *connections.Consents) {
 			back := e.comeBack(e.open(c))
-			back.State = connection.SecretDigest(connection.NewText("never")) + "." + connection.SecretDigest(back.Key)
+			back.OAuthState = connection.SecretDigest(connection.NewText("never")) + "." + connection.SecretDigest(back.Key)
 			return back, nil
 		}, domain.NotFound, "consent_ended"},
 		"no state": {func(e env, c *connection.Connection) (inbound.ConsentAnswer, *connections.Consents) {
 			back := e.comeBack(e.open(c))
-			back.State = ""
+			back.OAuthState = ""
 			return back, nil
 		}, domain.NotFound, "consent_ended"},
 		"a state that was used": {func(e env, c *connection.Connection) (inbound.ConsentAnswer, *connections.Consents) {
 			page := e.open(c)
-			if _, err := e.consents().Complete(e.Context(), inbound.ConsentAnswer{State: page.State, Key: page.Key, Error: "access_denied"}); domain.KindOf(err) != domain.Conflict {
+			if _, err := e.consents().Complete(e.Context(), inbound.ConsentAnswer{OAuthState: page.OAuthState, Key: page.Key, Error: "access_denied"}); domain.KindOf(err) != domain.Conflict {
 				e.Fatal(err)
 			}
 			return e.comeBack(page), nil
@@ -59,11 +59,11 @@ func TestWhoeverTricksTheCallbackGetsNothing(t *testing.T) {
 		"a code that another browser asked for": {func(e env, c *connection.Connection) (inbound.ConsentAnswer, *connections.Consents) {
 			link := e.link(c)
 			victim, own := e.comeBack(e.openLink(link)), e.openLink(link)
-			return inbound.ConsentAnswer{State: own.State, Key: own.Key, Code: victim.Code}, nil
+			return inbound.ConsentAnswer{OAuthState: own.OAuthState, Key: own.Key, Code: victim.Code}, nil
 		}, domain.Conflict, "consent_failed"},
 		"a code for another connection": {func(e env, c *connection.Connection) (inbound.ConsentAnswer, *connections.Consents) {
 			victim, own := e.comeBack(e.open(e.ofPerson())), e.open(c)
-			return inbound.ConsentAnswer{State: own.State, Key: own.Key, Code: victim.Code}, nil
+			return inbound.ConsentAnswer{OAuthState: own.OAuthState, Key: own.Key, Code: victim.Code}, nil
 		}, domain.Conflict, "consent_failed"},
 		"an answer of another authorization server": {func(e env, c *connection.Connection) (inbound.ConsentAnswer, *connections.Consents) {
 			back := e.comeBack(e.open(c))
@@ -80,7 +80,7 @@ func TestWhoeverTricksTheCallbackGetsNothing(t *testing.T) {
 		}, domain.Conflict, "consent_refused"},
 		"an error that shows markup": {func(e env, c *connection.Connection) (inbound.ConsentAnswer, *connections.Consents) {
 			page := e.open(c)
-			return inbound.ConsentAnswer{State: page.State, Key: page.Key, Error: "<script>alert(1)</script>"}, nil
+			return inbound.ConsentAnswer{OAuthState: page.OAuthState, Key: page.Key, Error: "<script>alert(1)</script>"}, nil
 		}, domain.Conflict, "consent_failed"},
 		"a connection that has become another client's": {func(e env, c *connection.Connection) (inbound.ConsentAnswer, *connections.Consents) {
 			back := e.comeBack(e.open(c))

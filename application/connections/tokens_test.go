@@ -161,7 +161,7 @@ func (e env) reviseClient(c *connection.Connection, id string) {
 func (e env) comeBack(page inbound.ConsentPage) inbound.ConsentAnswer {
 	e.Helper()
 	back := e.server.Visit(e.T, page.URL)
-	answer := inbound.ConsentAnswer{State: back.Get("state"), Key: page.Key, Error: back.Get("error"), Issuer: back.Get("iss")}
+	answer := inbound.ConsentAnswer{OAuthState: back.Get("state"), Key: page.Key, Error: back.Get("error"), Issuer: back.Get("iss")}
 	if code := back.Get("code"); code != "" {
 		answer.Code = connection.NewText(code)
 	}

@@ -49,7 +49,7 @@ type ConsentPage struct {
 	Host       string // where they go on
 	TokenHost  string // who gives the tokens
 	URL        string // of the authorization server
-	State      string // by which the answer is told from others
+	OAuthState string // by which the answer is told from others
 	Key        connection.Text
 	Secure     bool // people reach the gateway over TLS
 	EndsAt     time.Time
@@ -57,11 +57,11 @@ type ConsentPage struct {
 
 // ConsentAnswer is what a browser brings back.
 type ConsentAnswer struct {
-	State  string
-	Key    connection.Text // from the browser's cookie; none where it has none
-	Code   connection.Text
-	Error  string // of the authorization server (RFC 6749, §4.1.2.1); empty where there is a code
-	Issuer string // RFC 9207; empty where the server does not say
+	OAuthState string
+	Key        connection.Text // from the browser's cookie; none where it has none
+	Code       connection.Text
+	Error      string // of the authorization server (RFC 6749, §4.1.2.1); empty where there is a code
+	Issuer     string // RFC 9207; empty where the server does not say
 }
 
 // GrantKeeper keeps grants that nobody uses from being lost.
