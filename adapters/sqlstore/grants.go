@@ -146,11 +146,11 @@ type encodedGrant struct {
 
 func (s grants) encode(ctx context.Context, st connection.GrantState) (e encodedGrant, err error) {
 	if !st.Access.IsZero() {
-		clear, err := json.Marshal(grantTokens{Access: st.Access.Reveal(), Refresh: st.Refresh.Reveal()})
+		plain, err := json.Marshal(grantTokens{Access: st.Access.Reveal(), Refresh: st.Refresh.Reveal()})
 		if err != nil {
 			return e, s.Fail(fmt.Errorf("encode the tokens of a grant: %w", err))
 		}
-		sealed, err := s.SealText(ctx, string(clear), tokensField(st.Tenant, st.Connection))
+		sealed, err := s.SealText(ctx, string(plain), tokensField(st.Tenant, st.Connection))
 		if err != nil {
 			return e, err
 		}

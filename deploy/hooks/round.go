@@ -246,11 +246,11 @@ func (p *party) oneAltered(d sender.Delivery, share float64) (altered sender.Del
 }
 
 // until sends until there is an answer that is no failure of the gateway.
-func (r *round) until(ctx context.Context, p *party, number string, make func() sender.Delivery) *outcome {
+func (r *round) until(ctx context.Context, p *party, number string, next func() sender.Delivery) *outcome {
 	o := &outcome{}
 	for ctx.Err() == nil {
 		o.attempts++
-		switch status := r.send(ctx, p, number, make()); {
+		switch status := r.send(ctx, p, number, next()); {
 		case status/100 == 2:
 			o.accepted++
 			return o
