@@ -18,9 +18,19 @@ import (
 func usedConnections(p *publisher, s server) []string {
 	p.Helper()
 	const token, key = "token-of-a-connection-7Kx2", "key-of-a-hook-9Qd4"
+	const clientSecret, access = "secret-of-a-client-3Hn6", "access-token-5Wb1"
 	given := make(chan string, 2)
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got := r.Header.Get("Authorization")
+		if r.URL.Path == "/token" {
+			if _, secret, ok := r.BasicAuth(); !ok || secret != clientSecret {
+				http.Error(w, got, http.StatusUnauthorized)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":3600}`, access) // a client that is gone is noticed below
+			return
+		}
 		given <- got
 		w.Header().Set("X-Echo", got)
 		w.Header().Set("Content-Type", "application/json")
@@ -35,26 +45,31 @@ func usedConnections(p *publisher, s server) []string {
 	}
 	host := strings.TrimPrefix(echo.URL, "http://")
 	bearer := id("/connections", fmt.Sprintf(`{"name":"Billing","kind":"bearer","hosts":[%q],"secret":{"token":%q}}`, host, token))
+	client := id("/connections", fmt.Sprintf(`{"name":"Accounts","kind":"oauth2ClientCredentials","hosts":[%q],"secret":{"tokenUrl":%q,"clientId":"sluice","clientSecret":%q}}`, host, echo.URL+"/token", clientSecret))
 	signing := id("/connections", fmt.Sprintf(`{"name":"GitHub","kind":"hmac","secret":{"key":%q}}`, key))
 
 	wf := id("/workflows", `{"name":"Calls"}`)
 	ver := id("/workflow-versions", fmt.Sprintf(`{"workflowId":%q,"nodes":[
 		{"id":"call","type":"httpRequest","version":"1.1.0","name":"Call","config":{"method":"POST","url":%q,"body":"{{ payload }}","connection":%q}},
-		{"id":"copy","type":"transform","version":"1.0.0","name":"Copy","config":{"transformType":"expression","expression":"nodes.call"}}],
-		"edges":[{"id":"e","sourceNodeId":"call","targetNodeId":"copy"}]}`, wf, echo.URL+"/", bearer))
-	if text := fmt.Sprint(p.call(s, http.MethodPost, "/workflow-versions/"+ver+"/simulate", `{"eventData":{}}`)); strings.Contains(text, token) {
+		{"id":"authorized","type":"httpRequest","version":"1.1.0","name":"Authorized","config":{"method":"POST","url":%q,"body":"{{ payload }}","connection":%q}},
+		{"id":"copy","type":"transform","version":"1.0.0","name":"Copy","config":{"transformType":"expression","expression":"[nodes.call, nodes.authorized]"}}],
+		"edges":[{"id":"e","sourceNodeId":"call","targetNodeId":"authorized"},{"id":"f","sourceNodeId":"authorized","targetNodeId":"copy"}]}`, wf, echo.URL+"/", bearer, echo.URL+"/", client))
+	if text := fmt.Sprint(p.call(s, http.MethodPost, "/workflow-versions/"+ver+"/simulate", `{"eventData":{}}`)); finds([]byte(text), []string{token, clientSecret}) != "" {
 		p.Errorf("a simulation shows it: %s", text)
 	}
 	p.call(s, http.MethodPost, "/workflow-versions/"+ver+"/publish", "")
 	run := "/v1/gateway/runs/" + id("/workflows/"+wf+"/runs", `{"eventData":{"n":1}}`)
 	shown := s.await(p.T, run, p.key, `"status":"completed"`)
-	if got := <-given; got != "Bearer "+token {
-		p.Errorf("the call bore %q", got)
+	for _, want := range []string{token, access} {
+		if got := <-given; got != "Bearer "+want {
+			p.Errorf("the call bore %q", got)
+		}
 	}
-	if finds([]byte(shown), []string{token}) != "" || strings.Count(shown, "[redacted:"+bearer+"]") < 8 || !strings.Contains(shown, `"redacted":true`) {
+	own := []string{token, access, clientSecret}
+	if finds([]byte(shown), own) != "" || strings.Count(shown, "[redacted:"+bearer+"]") < 8 || !strings.Contains(shown, `"redacted":true`) {
 		p.Errorf("the run shows %s", shown)
 	}
-	if _, history := s.request(p.T, http.MethodGet, run+"/stream", p.key, ""); finds([]byte(history), []string{token}) != "" || !strings.Contains(history, `"redacted":true`) {
+	if _, history := s.request(p.T, http.MethodGet, run+"/stream", p.key, ""); finds([]byte(history), own) != "" || !strings.Contains(history, `"redacted":true`) {
 		p.Errorf("the history shows %s", history)
 	}
 
@@ -90,5 +105,5 @@ func usedConnections(p *publisher, s server) []string {
 	if before, now := deliver(key), deliver(replaced); before != http.StatusUnauthorized || now != http.StatusAccepted {
 		p.Errorf("with the secret from before a delivery got %d, with its own %d", before, now)
 	}
-	return []string{token, key, replaced}
+	return []string{token, key, replaced, clientSecret, access}
 }

@@ -170,21 +170,36 @@ func TestAnAddressForMetricsThatIsTakenStopsTheStart(t *testing.T) {
 	}
 }
 
-func TestARequestAndItsUnitsOfWorkAreTraced(t *testing.T) {
-	var mu sync.Mutex
-	var exported bytes.Buffer
-	var paths []string
-	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		paths = append(paths, r.URL.Path)
-		if _, err := io.Copy(&exported, r.Body); err != nil {
+// collector receives the traces of a gateway.
+type collector struct {
+	*httptest.Server
+	mu       sync.Mutex
+	exported bytes.Buffer // a protocol buffer holds texts as they are
+	paths    []string
+}
+
+func newCollector(t *testing.T) *collector {
+	t.Helper()
+	c := &collector{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.paths = append(c.paths, r.URL.Path)
+		if _, err := io.Copy(&c.exported, r.Body); err != nil {
 			t.Error(err)
 		}
 	}))
-	defer receiver.Close()
+	t.Cleanup(c.Close)
+	return c
+}
+
+// environ has a gateway send its traces here.
+func (c *collector) environ() string { return "OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL + "/otlp" }
+
+func TestARequestAndItsUnitsOfWorkAreTraced(t *testing.T) {
+	c := newCollector(t)
 	b := newBinary(t, sqliteURL(t))
-	b.environ = append(b.environ, "OTEL_EXPORTER_OTLP_ENDPOINT="+receiver.URL+"/otlp")
+	b.environ = append(b.environ, c.environ())
 	s := b.start("serve")
 	made := b.json("tenant", "create", "--name", "Acme", "--example")
 	status, _ := s.request(t, http.MethodPost, "/v1/gateway/workflows?q=hidden", fmt.Sprint(made["secretKey"]), `{"name":"Private name"}`)
@@ -198,20 +213,19 @@ func TestARequestAndItsUnitsOfWorkAreTraced(t *testing.T) {
 	if code := s.stop(); code != exitDone {
 		t.Errorf("stopped with %d: %s", code, s.stderr)
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	// A protocol buffer holds texts as they are.
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, want := range []string{"POST /v1/gateway/workflows", "unit of work", "insert triggers", "http.route", fmt.Sprint(made["tenantId"]), "service.name"} {
-		if !bytes.Contains(exported.Bytes(), []byte(want)) {
+		if !bytes.Contains(c.exported.Bytes(), []byte(want)) {
 			t.Errorf("%q was not exported", want)
 		}
 	}
 	for _, hidden := range []string{fmt.Sprint(made["secretKey"])[3:], "Private name", "hidden"} {
-		if bytes.Contains(exported.Bytes(), []byte(hidden)) {
+		if bytes.Contains(c.exported.Bytes(), []byte(hidden)) {
 			t.Errorf("%q was exported", hidden)
 		}
 	}
-	for _, path := range paths {
+	for _, path := range c.paths {
 		if path != "/otlp/v1/traces" {
 			t.Errorf("sent to %s", path)
 		}

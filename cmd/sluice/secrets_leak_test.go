@@ -133,8 +133,9 @@ func searchProcess(t *testing.T, s server, secrets []string) {
 }
 
 func TestNoFileOfASQLiteDatabaseHoldsASecret(t *testing.T) {
+	traces := newCollector(t)
 	b := newBinary(t, sqliteURL(t))
-	b.environ = append(b.environ, "SLUICE_EGRESS_ALLOW=127.0.0.0/8", "SLUICE_METRICS_LISTEN=127.0.0.1:0", "SLUICE_LOG_LEVEL=trace")
+	b.environ = append(b.environ, traces.environ(), "SLUICE_EGRESS_ALLOW=127.0.0.0/8", "SLUICE_METRICS_LISTEN=127.0.0.1:0", "SLUICE_LOG_LEVEL=trace")
 	s := b.start("serve")
 	secrets := usedSecrets(t, b, s)
 	searchProcess(t, s, secrets)
@@ -160,6 +161,11 @@ func TestNoFileOfASQLiteDatabaseHoldsASecret(t *testing.T) {
 	searchFiles(t, filepath.Dir(file), secrets) // with the write-ahead log
 	s.stop()
 	searchFiles(t, filepath.Dir(file), secrets)
+	traces.mu.Lock()
+	defer traces.mu.Unlock()
+	if found := finds(traces.exported.Bytes(), secrets); traces.exported.Len() == 0 || found != "" {
+		t.Errorf("%d bytes of traces hold the secret %.9s", traces.exported.Len(), found)
+	}
 }
 
 func TestNoDumpAndNoLogOfPostgreSQLHoldsASecret(t *testing.T) {
