@@ -97,7 +97,7 @@ func (p *publisher) connect(s server, kind, host string, secret map[string]any) 
 // runOf publishes a workflow of one node and runs it to its end.
 func (p *publisher) runOf(s server, node string) {
 	p.Helper()
-	wf := fmt.Sprint(p.call(s, http.MethodPost, "/workflows", `{"name":"One"}`)["id"])
+	wf := fmt.Sprint(p.call(s, http.MethodPost, "/workflows", fmt.Sprintf(`{"name":%q}`, p.Name()))["id"])
 	ver := fmt.Sprint(p.call(s, http.MethodPost, "/workflow-versions", fmt.Sprintf(`{"workflowId":%q,"nodes":[%s],"edges":[]}`, wf, node))["id"])
 	p.call(s, http.MethodPost, "/workflow-versions/"+ver+"/publish", "")
 	run := fmt.Sprint(p.call(s, http.MethodPost, "/workflows/"+wf+"/runs", `{"eventData":{"n":1}}`)["id"])
