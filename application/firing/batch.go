@@ -37,7 +37,7 @@ func newCallBatcher(work outbound.UnitOfWork, signals outbound.RunSignals) *call
 
 // do starts the run of a call together with those of others of about its size.
 func (b *callBatcher) do(ctx context.Context, c *pendingCall) error {
-	if outbound.IsLargeWrite(ctx) {
+	if outbound.IsYieldingWrite(ctx) {
 		return b.large.Do(ctx, c)
 	}
 	return b.small.Do(ctx, c)

@@ -83,7 +83,7 @@ func (f *fanOut) startRemaining(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fanOutDeadline)
 	defer cancel()
-	ctx = outbound.WithLargeWrite(ctx, outbound.LargeWriteBytes) // many runs are as much as a large one
+	ctx = outbound.WithYieldingWrite(ctx) // many runs are as much as a large one
 	for len(f.state.remaining) > 0 {
 		if err := f.unit(ctx, f.next); err != nil {
 			return err

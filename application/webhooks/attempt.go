@@ -25,7 +25,7 @@ func (d *Dispatcher) next(ctx context.Context) (wait time.Duration, ok bool, err
 // claim leases as many deliveries that are due as can be sent now, of which no more than
 // failing go to endpoints that fail. Those that cannot be read are among them.
 func (d *Dispatcher) claim(ctx context.Context, free, failing int) (due []outbound.DueDelivery, err error) {
-	err = d.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = d.work.Do(outbound.WithYieldingWrite(ctx), func(ctx context.Context, st outbound.Stores) error {
 		due, err = st.Webhooks.Queue.Claim(ctx, outbound.DeliveryClaim{
 			Period: leasePeriod, Limit: free, Reserved: d.limits.reserved, Failing: failing,
 			PerTenant: d.limits.perTenant, PerEndpoint: d.limits.perEndpoint,

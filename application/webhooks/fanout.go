@@ -26,13 +26,10 @@ const (
 func (d *Dispatcher) fanOutLoop(ctx context.Context, report func(error)) {
 	woken, more := false, false
 	for ctx.Err() == nil {
-		n, unit := 0, ctx
-		if more { // who writes something else does not wait for a backlog
-			unit = outbound.WithLargeWrite(ctx, outbound.LargeWriteBytes)
-		}
+		n := 0
 		more = false
 		err := inbound.RecoverPanic("fan out events", func() (err error) {
-			n, more, err = d.fanOutBatch(unit, woken, report)
+			n, more, err = d.fanOutBatch(outbound.WithYieldingWrite(ctx), woken, report)
 			return err
 		})
 		if err != nil {

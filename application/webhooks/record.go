@@ -89,7 +89,7 @@ func (r *recorder) commit(ctx context.Context, results []*attemptResult) error {
 	for i, result := range results {
 		keys[i], eventIDs[i] = keyOf(result.leased), event.ID(r.random.ID(event.IDPrefix))
 	}
-	return r.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+	return r.work.Do(outbound.WithYieldingWrite(ctx), func(ctx context.Context, st outbound.Stores) error {
 		locked, err := st.Webhooks.Queue.Lock(ctx, keys)
 		if err != nil {
 			return err

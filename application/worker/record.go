@@ -55,7 +55,7 @@ func newRecorder(ctx context.Context, work outbound.UnitOfWork, signals outbound
 		fair:    newLane(ctx, batchesPerLane, func(time.Duration) time.Duration { return 0 }),
 		backlog: newLane(ctx, batchesPerLane, yield),
 		items:   newLane(ctx, 1, yield),
-		large:   newLane(outbound.WithLargeWrite(ctx, outbound.LargeWriteBytes), batchesPerLane, yield),
+		large:   newLane(outbound.WithYieldingWrite(ctx), batchesPerLane, yield),
 	}
 }
 
@@ -139,6 +139,9 @@ func (l *lane) write(_ context.Context, steps []*pendingStep) error {
 	}
 	ctx, cancel := context.WithTimeout(l.ctx, timeout)
 	defer cancel()
+	if l.yield(timeout) > 0 {
+		ctx = outbound.WithYieldingWrite(ctx)
+	}
 	slices.SortFunc(steps, func(a, b *pendingStep) int { return cmp.Compare(a.step.Written.Run.ID(), b.step.Written.Run.ID()) })
 	all, ids := make([]execution.Step, len(steps)), make([]run.ID, len(steps))
 	for i, s := range steps {

@@ -199,7 +199,7 @@ func (s *Store) probeOnError(ctx context.Context, err error) error {
 // Only one large unit is in the line at a time, and while others write, too, large ones take no
 // more than a quarter of the time. The caller ends its turn with done.
 func (s *Store) awaitTurn(ctx context.Context) (done func(), err error) {
-	if !outbound.IsLargeWrite(ctx) {
+	if !outbound.IsYieldingWrite(ctx) {
 		return func() { s.small.Add(1); <-s.writing }, s.enter(ctx, s.writing)
 	}
 	if err := s.enter(ctx, s.writingMuch); err != nil {
