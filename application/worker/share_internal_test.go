@@ -117,6 +117,39 @@ func TestABacklogRestsBetweenItsUnits(t *testing.T) {
 	})
 }
 
+// yields notes whether the last unit yielded.
+type yields struct {
+	outbound.UnitOfWork
+	last bool
+}
+
+func (y *yields) Do(ctx context.Context, _ func(context.Context, outbound.Stores) error) error {
+	y.last = outbound.IsYieldingWrite(ctx)
+	return nil
+}
+
+func TestTheUnitsOfABacklogYieldWhereOthersHaveRuns(t *testing.T) {
+	for claim, c := range map[string]struct {
+		backlog, others, want bool
+	}{
+		"a backlog beside others":            {true, true, true},
+		"a backlog alone":                    {true, false, false},
+		"few runs of others beside backlogs": {false, true, false},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			between, store := newContention(time.Now()), &yields{}
+			between.note("flood", true)
+			if c.others {
+				between.note("fair", false)
+			}
+			r := newRecorder(t.Context(), store, sqlstore.NewRunSignals(&sqlstore.Store{}), nil, between.yield)
+			if err := r.record(c.backlog, run.Step{}, stepOf("flood", "run_a")); err != nil || store.last != c.want {
+				t.Errorf("the unit yields: %v, %v", store.last, err)
+			}
+		})
+	}
+}
+
 func TestABacklogYieldsWhileThereAreOthers(t *testing.T) {
 	for claim, c := range map[string]struct {
 		others bool          // were there

@@ -30,9 +30,9 @@ type Store struct {
 	repositories   func(*Unit) outbound.Stores
 	beforeClose    func()
 	writing        chan struct{} // holds one while a unit writes, where units that write run one after another; else nil
-	writingMuch    chan struct{} // holds one while a large unit writes or waits for its turn
-	small          atomic.Int64  // units that are not large and had their turn
-	smallBefore    int64         // how many those were when the last large unit ended; who is in writingMuch has it
+	yielding       chan struct{} // holds one while a unit that yields writes, waits for its turn or rests after it
+	prompt         atomic.Int64  // units that do not yield and had their turn
+	promptBefore   int64         // how many those were when the last unit that yields ended; who is in yielding has it
 	waiting        atomic.Int64  // units that wait for their turn
 	allCanOpen     atomic.Bool   // no process is left that cannot read sealed values
 	waits, waited  atomic.Int64  // how often units waited for that, and for how long in all, in nanoseconds
@@ -77,7 +77,7 @@ type Migration struct {
 func New(writer, reader *sqlx.DB, dialect Dialect, migrator Migrator, notices Notices, repositories func(*Unit) outbound.Stores) *Store {
 	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator, notices: notices, repositories: repositories, Level: process.Latest}
 	if dialect.ForUpdate == "" {
-		s.writing, s.writingMuch = make(chan struct{}, 1), make(chan struct{}, 1)
+		s.writing, s.yielding = make(chan struct{}, 1), make(chan struct{}, 1)
 	}
 	s.reader = s.writer
 	if reader != writer {
@@ -196,39 +196,39 @@ func (s *Store) probeOnError(ctx context.Context, err error) error {
 
 // awaitTurn waits until no other unit writes: first come, first served. Of those who wait for a
 // connection database/sql picks any, so that some wait for very long while there are always others.
-// Only one large unit is in the line at a time, and while others write, too, large ones take no
+// Of the units that yield only one is in the line at a time, and while others write, too, they take no
 // more than a quarter of the time. The caller ends its turn with done.
 func (s *Store) awaitTurn(ctx context.Context) (done func(), err error) {
 	if !outbound.IsYieldingWrite(ctx) {
-		return func() { s.small.Add(1); <-s.writing }, s.enter(ctx, s.writing)
+		return func() { s.prompt.Add(1); <-s.writing }, s.enter(ctx, s.writing)
 	}
-	if err := s.enter(ctx, s.writingMuch); err != nil {
+	if err := s.enter(ctx, s.yielding); err != nil {
 		return nil, err
 	}
 	if err := s.enter(ctx, s.writing); err != nil {
-		<-s.writingMuch
+		<-s.yielding
 		return nil, err
 	}
 	began := time.Now()
 	return func() {
-		took, small := time.Since(began), s.small.Load()
-		others := small != s.smallBefore || s.waiting.Load() > 0
-		s.smallBefore = small
+		took, prompt := time.Since(began), s.prompt.Load()
+		others := prompt != s.promptBefore || s.waiting.Load() > 0
+		s.promptBefore = prompt
 		<-s.writing
 		if !others {
-			<-s.writingMuch
+			<-s.yielding
 			return
 		}
-		time.AfterFunc(min(largeRest*took, maxLargeRest), func() { <-s.writingMuch })
+		time.AfterFunc(min(yieldRest*took, maxYieldRest), func() { <-s.yielding })
 	}, nil
 }
 
-// After a large unit no other one writes for largeRest times as long as it took, at most for
-// maxLargeRest, where others have written since the last one or wait. Whoever waited for one
+// After a unit that yields no other one writes for yieldRest times as long as it took, at most for
+// maxYieldRest, where others have written since the last one or wait. Whoever waited for one
 // then has done all that it has to do before the next.
 const (
-	largeRest    = 3
-	maxLargeRest = 100 * time.Millisecond
+	yieldRest    = 3
+	maxYieldRest = 100 * time.Millisecond
 )
 
 // enter waits until nobody else is in a place that holds one.

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-func TestWhoWritesLittleWaitsForOneLargeUnitAtMost(t *testing.T) {
+func TestWhoWritesLittleWaitsForOneYieldingUnitAtMost(t *testing.T) {
 	store := openFile(t, sqlitetest.File(t))
 	var mu sync.Mutex
 	var order []string
@@ -60,8 +60,8 @@ func TestWhoWritesLittleWaitsForOneLargeUnitAtMost(t *testing.T) {
 	all.Wait()
 }
 
-// A large unit takes a second. In the time after it another one waits as long as the table says.
-func TestLargeUnitsRestWhereOthersWrite(t *testing.T) {
+// A unit that yields takes a second. In the time after it another one waits as long as the table says.
+func TestYieldingUnitsRestWhereOthersWrite(t *testing.T) {
 	for claim, c := range map[string]struct {
 		small bool
 		rests time.Duration
