@@ -21,6 +21,7 @@ TOOL     := go tool -modfile=deploy/tools/go.mod
 LINT     := $(TOOL) golangci-lint
 TYPESCRIPT := adapters/httpapi/client/typescript
 NODE     := $(shell command -v npm 2>/dev/null)
+CHROMIUM := $(if $(NODE),$(shell command -v chromium chromium-browser google-chrome 2>/dev/null | head -n 1))
 # SQLite is C that was made into Go: to check its pointers doubles the time, and finds no race.
 NOCHECKPTR := -gcflags=modernc.org/sqlite/lib=-d=checkptr=0
 # What sends one request after another has nothing to race for either, also because a process for
@@ -89,7 +90,8 @@ deploy/browser/node_modules: deploy/browser/package-lock.json
 	@touch $@
 
 .PHONY: browser-test
-browser-test: deploy/browser/node_modules ## Try in a real browser what tenants answer hooks with (needs Node and Chromium)
+browser-test: $(if $(CHROMIUM),deploy/browser/node_modules) ## Try in a real browser what tenants answer hooks with (needs Node and Chromium)
+	@$(if $(CHROMIUM),,echo "this needs Node 20 and Chromium (Debian: apt-get install nodejs npm chromium)" >&2; exit 1)
 	go test -count=1 ./deploy/browser
 
 .PHONY: openapi-lint
@@ -181,4 +183,4 @@ endif
 
 .PHONY: clean
 clean: ## Remove what was built, and the embedded database of make run
-	rm -rf bin data deploy/npm/node_modules $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/dist
+	rm -rf bin data deploy/npm/node_modules deploy/browser/node_modules $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/dist

@@ -76,14 +76,32 @@ func newStand(t *testing.T, gateway string) *stand {
 	return s
 }
 
-// open opens addresses of the stand in a browser, and returns what pages were changed to.
-func (s *stand) open(t *testing.T, executable string, paths ...string) []json.RawMessage {
-	t.Helper()
-	addresses := make([]string, len(paths))
-	for i, path := range paths {
-		addresses[i] = s.URL + path
+// visit is what one page opens, in its own session of the browser.
+type visit struct {
+	Console   string   `json:"console"`
+	Addresses []string `json:"addresses"`
+}
+
+// visit says that a page of the stand opens these paths.
+func (s *stand) visit(paths ...string) visit {
+	v := visit{Console: s.URL + "/console"}
+	for _, path := range paths {
+		v.Addresses = append(v.Addresses, s.URL+path)
 	}
-	input, err := json.Marshal(map[string]any{"executable": executable, "console": s.URL + "/console", "addresses": addresses})
+	return v
+}
+
+// change is what became of a page that something changed.
+type change struct {
+	Addresses []string        `json:"addresses"`
+	State     json.RawMessage `json:"state"`
+	Workers   int             `json:"workers"`
+	Led       string          `json:"led"`
+}
+
+func open(t *testing.T, executable string, visits []visit) (changed []change) {
+	t.Helper()
+	input, err := json.Marshal(map[string]any{"executable": executable, "visits": visits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +112,6 @@ func (s *stand) open(t *testing.T, executable string, paths ...string) []json.Ra
 	if err != nil {
 		t.Fatalf("%v: %s", err, stderr.String())
 	}
-	var changed []json.RawMessage
 	if err := json.Unmarshal(out, &changed); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -200,12 +217,29 @@ func TestNothingThatATenantAnswersWithActsOnOurOrigin(t *testing.T) {
 		t.Fatal(err)
 	}
 	guarded := newStand(t, g.URL)
-	if changed := guarded.open(t, executable, paths...); len(changed) > 0 || len(guarded.stolen) > 0 {
-		t.Errorf("of %d answers %d changed a page, and %v was sent: %s", len(paths), len(changed), guarded.stolen, changed)
+	var visits []visit
+	for some := range slices.Chunk(paths, len(types)) {
+		visits = append(visits, guarded.visit(some...))
 	}
-	for _, path := range control { // each of them acts where nothing keeps it from it
-		unguarded := newStand(t, g.URL)
-		if changed := unguarded.open(t, executable, path); len(changed) == 0 && len(unguarded.stolen) == 0 {
+	var unguarded []*stand
+	for _, path := range control {
+		s := newStand(t, g.URL)
+		unguarded = append(unguarded, s)
+		visits = append(visits, s.visit(path))
+	}
+	acted := map[string]bool{}
+	for _, c := range open(t, executable, visits) {
+		acted[c.Addresses[0]] = true
+		if strings.HasPrefix(c.Addresses[0], guarded.URL) {
+			at := slices.IndexFunc(visits, func(v visit) bool { return v.Addresses[0] == c.Addresses[0] })
+			t.Errorf("%s, of hooks, changed a page: %s, %d service workers, %s", names[at], c.State, c.Workers, c.Led)
+		}
+	}
+	if len(guarded.stolen) > 0 {
+		t.Errorf("answers of hooks sent %v", guarded.stolen)
+	}
+	for i, path := range control { // each of them acts where nothing keeps it from it
+		if s := unguarded[i]; !acted[s.URL+path] && len(s.stolen) == 0 {
 			t.Errorf("%s does nothing anywhere, so that it proves nothing", path)
 		}
 	}
