@@ -31,6 +31,7 @@ type Metrics struct {
 	webhooks *prometheus.HistogramVec
 	nodes    *prometheus.HistogramVec
 	runs     *prometheus.CounterVec
+	tokens   *prometheus.CounterVec
 	tenants  *tenants
 }
 
@@ -47,7 +48,7 @@ func New(version string) *Metrics {
 	}).Set(1)
 	return &Metrics{
 		registry: registry, requests: newRequests(register), limiter: newLimits(register),
-		webhooks: newWebhooks(register), nodes: newNodes(register), runs: newRuns(register), tenants: newTenants(register),
+		webhooks: newWebhooks(register), nodes: newNodes(register), runs: newRuns(register), tokens: newTokens(register), tenants: newTenants(register),
 	}
 }
 

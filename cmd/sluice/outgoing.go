@@ -56,7 +56,7 @@ func openOutgoing(ctx context.Context, log zerolog.Logger, cfg config, metrics *
 		memory:  divided,
 		sender: metrics.Sender(webhook.New(webhooks.Client(egress.Stay), system.Clock{}, version).
 			Bearing(func(c connection.Credential) *http.Client { return webhooks.Bearing(c, egress.Stay) })),
-		tokens: oauth.New(nodes.Client(egress.Stay)),
+		tokens: metrics.TokenEndpoint(oauth.New(nodes.Client(egress.Stay))),
 		close: func() {
 			closeCode()
 			webhooks.Close()
