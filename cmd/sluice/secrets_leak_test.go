@@ -46,6 +46,7 @@ func usedSecrets(t *testing.T, b binary, s server) []string {
 	keep(p.call(s, http.MethodPost, "/custom-nodes/secret/rotate", ""))
 	keep(p.call(s, http.MethodPost, "/api-keys", `{"type":"secret","name":"deploy"}`))
 	all = append(all, usedConnections(p, s)...)
+	all = append(all, consented(p, s)...)
 	if status, answer := s.request(t, http.MethodGet, "/v1/gateway/webhook-endpoints", p.key, ""); status != http.StatusOK || finds([]byte(answer), all) != "" {
 		t.Errorf("the list shows a secret, or fails: %d", status)
 	}
