@@ -130,6 +130,8 @@ func searchProcess(t *testing.T, s server, secrets []string) {
 	metrics := server{url: strings.TrimSuffix(address, "/metrics")}
 	if status, text := metrics.request(t, http.MethodGet, "/metrics", "", ""); status != http.StatusOK || finds([]byte(text), secrets) != "" {
 		t.Errorf("the metrics hold a secret, or fail: %d", status)
+	} else if counted := `sluice_oauth_token_requests_total{grant="refresh",result="issued"} 1`; !strings.Contains(text, counted+"\n") {
+		t.Errorf("there is no %s", counted)
 	}
 }
 
