@@ -48,7 +48,7 @@ func consented(p *publisher, s server) []string {
 	path := fmt.Sprint("/connections/", made["id"])
 
 	link := strings.TrimPrefix(fmt.Sprint(p.call(s, http.MethodPost, path+"/authorize", "")["url"]), s.url)
-	get := func(path, cookie string) (*http.Response, string) {
+	get := func(path, cookie string) (status int, set, page string) {
 		p.Helper()
 		req, err := http.NewRequestWithContext(p.Context(), http.MethodGet, s.url+path, http.NoBody)
 		if err != nil {
@@ -64,18 +64,18 @@ func consented(p *publisher, s server) []string {
 		if err != nil {
 			p.Fatal(err)
 		}
-		return resp, string(body)
+		set, _, _ = strings.Cut(resp.Header.Get("Set-Cookie"), ";")
+		return resp.StatusCode, set, string(body)
 	}
-	opened, page := get(link, "")
+	status, cookie, page := get(link, "")
 	next := onward.FindStringSubmatch(page)
-	if opened.StatusCode != http.StatusOK || next == nil {
-		p.Fatalf("the page of consent: %d %s", opened.StatusCode, page)
+	if status != http.StatusOK || next == nil {
+		p.Fatalf("the page of consent: %d %s", status, page)
 	}
 	as.IssueFor(2 * time.Second) // which it gives out as one
 	back := as.Visit(p, html.UnescapeString(next[1]))
-	cookie, _, _ := strings.Cut(opened.Header.Get("Set-Cookie"), ";")
-	if done, page := get("/oauth/callback?"+back.Encode(), cookie); done.StatusCode != http.StatusOK {
-		p.Fatalf("the callback: %d %s", done.StatusCode, page)
+	if status, _, page = get("/oauth/callback?"+back.Encode(), cookie); status != http.StatusOK {
+		p.Fatalf("the callback: %d %s", status, page)
 	}
 	as.IssueFor(time.Hour)
 	for deadline := time.Now().Add(20 * time.Second); as.Refreshes() == 0; time.Sleep(100 * time.Millisecond) {
