@@ -79,7 +79,7 @@ func TestWhatPresetsReadInADelivery(t *testing.T) {
 		"shopify":          {"orders/create | gid://shopify/Order/820982911946154508 | shopify-7"},
 		"square":           {"payment.updated | hYy9pRFVxpDsO1FB05SunFWUe9JZY | evt-7"},
 		"zendesk":          {"zen:event-type:ticket.created | 7 | zendesk-7"},
-		"hubspot":          {"contact.creation | 123 | 71", "contact.creation | 123 | 72"},
+		"hubspot":          {"contact.creation | 123 | 171", "contact.creation | 123 | 172"},
 		"meta":             {"feed | 7 | #", "photos | 7 | #"},
 		"twilio form":      {"<nil> | SM00000000000000000000000000000007 | twilio form-7"},
 		"twilio JSON":      {"onMessageAdded | IM7 | twilio JSON-7"},
