@@ -25,9 +25,9 @@ CHROMIUM := $(if $(NODE),$(shell command -v chromium chromium-browser google-chr
 # SQLite is C that was made into Go: to check its pointers doubles the time, and finds no race.
 NOCHECKPTR := -gcflags=modernc.org/sqlite/lib=-d=checkptr=0
 # What sends one request after another has nothing to race for either, also because a process for
-# code may not have the memory that the detector needs; nor what reads the
-# sources.
-NORACE   := -skip '^(TestGoldens|TestPublishing|FuzzCreateTrigger|TestImportsFollowTheHouse|TestEveryPackageSaysWhatItIs|TestFilesAndFunctionsStaySmall|TestOutboundPortsStayNarrow|TestUseCasesReadNoAggregatesState|TestAfterAnyOutageTheLedgerIsComplete|TestEachLocalDayStartsOneRunOfAFixedTime|TestTwoVersionsRunNextToEachOther|TestRunsOfEveryShapeSurviveTheUpgrade|TestARollingUpgradeLosesNoRequest|TestCodeFromItsPublicationToTheOutputOfARun|TestTheWalkThroughTheREADMEHonoursTheAnswer)$$'
+# code may not have the memory that the detector needs; nor do many processes of one test with each other, nor
+# what reads the sources.
+NORACE   := -skip '^(TestGoldens|TestPublishing|FuzzCreateTrigger|TestImportsFollowTheHouse|TestEveryPackageSaysWhatItIs|TestFilesAndFunctionsStaySmall|TestOutboundPortsStayNarrow|TestUseCasesReadNoAggregatesState|TestAfterAnyOutageTheLedgerIsComplete|TestEachLocalDayStartsOneRunOfAFixedTime|TestTwoVersionsRunNextToEachOther|TestRunsOfEveryShapeSurviveTheUpgrade|TestARollingUpgradeLosesNoRequest|TestCodeFromItsPublicationToTheOutputOfARun|TestTheWalkThroughTheREADMEHonoursTheAnswer|TestTheWalkFromAStripeEventCallsTheAPIOnce|TestThirtyProcessesOfTheirOwnRefreshOnce|TestNoDumpAndNoLogOfPostgreSQLHoldsASecret|TestNoFileOfASQLiteDatabaseHoldsASecret)$$'
 # Packages that share state between goroutines; the others have nothing to race for.
 RACE     := ./adapters/budget ./adapters/noderunner ./adapters/sandbox ./adapters/httpapi ./adapters/httpapi/client ./adapters/httpapi/exchange ./adapters/httpapi/jsonread ./adapters/httpserver ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/... ./deploy/rolling
 
