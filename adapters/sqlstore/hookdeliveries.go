@@ -206,10 +206,11 @@ func (s hookDeliveries) trim(ctx context.Context, added []*hook.Received) error 
 	return nil
 }
 
-// removeOldest keeps the newest deliveries of a hook, of one sort, up to a number and a size.
+// removeOldest keeps the newest deliveries of a hook, of one sort, up to a number and a size. What is too old is found
+// once, as one id: a list of them would be searched for each row while the database knows nothing of a new table.
 func (s hookDeliveries) removeOldest(ctx context.Context, of core.KeyRow, refused bool, most int, bytes int64) error {
-	_, err := s.Exec(ctx, "remove the oldest deliveries", `DELETE FROM hook_deliveries WHERE tenant_id = $1 AND trigger_id = $2 AND id IN (
-			SELECT d.id FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS place, sum(size) OVER (ORDER BY id DESC) AS total
+	_, err := s.Exec(ctx, "remove the oldest deliveries", `DELETE FROM hook_deliveries WHERE tenant_id = $1 AND trigger_id = $2 AND refused = $3 AND id <= (
+			SELECT max(d.id) FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS place, sum(size) OVER (ORDER BY id DESC) AS total
 				FROM hook_deliveries WHERE tenant_id = $1 AND trigger_id = $2 AND refused = $3) d WHERE d.place > $4 OR d.total > $5)`,
 		of.Tenant, of.ID, refused, most, bytes)
 	return err
