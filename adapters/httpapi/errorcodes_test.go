@@ -70,6 +70,9 @@ var everywhere = map[string]string{
 	"database_busy":                "TestAUnitWhoseTimeIsUpIsUnavailableAndMayBeRepeated",
 	"database_read_only":           "TestAFullDiskIsNoticedAndSoIsRoomOnIt",
 	"idempotency_in_progress":      "TestOfThirtyRequestsWithOneKeyOneTakesEffect",
+	"encryption_key_missing":       "TestASecretNeedsAKeyOnPostgreSQL",
+	"encryption_key_wrong":         "TestASecretNeedsAKeyOnPostgreSQL",
+	"secret_unreadable":            "TestAValueThatWasMovedDoesNotOpen",
 }
 
 // elsewhere are codes for which something else has to happen before, or at the same

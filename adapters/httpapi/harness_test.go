@@ -28,6 +28,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi/contract"
 	"github.com/sluicehq/sluice/adapters/httpapi/operator"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/sluicehq/sluice/adapters/sandbox"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
@@ -200,7 +201,15 @@ func migratePostgres(address string) (err error) {
 	return err
 }
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+// serveCode starts the test program as a process that runs code.
+const serveCode = "serve-code"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == serveCode {
+		os.Exit(sandbox.Serve())
+	}
+	pgtest.Main(m)
+}
 
 // customer is a tenant with its keys and a version to attach triggers to.
 type customer struct {

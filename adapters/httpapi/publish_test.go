@@ -14,6 +14,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/adapters/budget"
+	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/sandbox"
+	"github.com/sluicehq/sluice/application/workflows"
 )
 
 // TestPublishing saves and publishes each graph in testdata/publish, and compares
@@ -29,7 +34,11 @@ func TestPublishing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := publish(newGateway(t), graph)
+			var options []option
+			if bytes.Contains(graph, []byte(`"type": "code"`)) {
+				options = append(options, withCode(t))
+			}
+			got := publish(newGateway(t, options...), graph)
 			golden := strings.TrimSuffix(file, ".json") + ".golden"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
@@ -44,6 +53,24 @@ func TestPublishing(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// withCode has the sources of code nodes read by a process of its own.
+func withCode(t *testing.T) option {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("under the race detector a process takes more memory than one that runs code may have")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := sandbox.New(sandbox.Options{Command: []string{program, serveCode}, Processes: budget.NewShared(1, 1)})
+	t.Cleanup(code.Close)
+	return func(_ *httpapi.Options, p *httpapi.Ports) {
+		versions := p.Publishing.(*workflows.Versions).WithCode(code)
+		p.Versions, p.Publishing, p.Completions = versions, versions, versions
 	}
 }
 

@@ -124,23 +124,42 @@ type newReceivedRow struct {
 	Sealed   string `json:"sealed"`
 }
 
-// Add adds deliveries, all in one statement, and removes the oldest where there are too many.
+// largeDelivery is from how many bytes on a delivery goes by itself: within JSON it would be read and written several times.
+const largeDelivery = 64 << 10
+
+// Add adds deliveries, small ones all in one statement, and removes the oldest where there are too many.
 func (s hookDeliveries) Add(ctx context.Context, all ...*hook.Received) error {
 	if err := s.FirstFailure(); err != nil || len(all) == 0 {
 		return err
 	}
-	rows := make([]newReceivedRow, len(all))
-	for i, d := range all {
+	var small []newReceivedRow
+	for _, d := range all {
 		sealed, err := s.seal(ctx, d)
 		if err != nil {
 			return err
 		}
 		d.Size = int64(len(sealed))
-		rows[i] = newReceivedRow{
+		row := newReceivedRow{
 			Tenant: string(d.Tenant), Trigger: string(d.Trigger), ID: string(d.ID), At: d.At.UTC().Format(core.TimeFormat), Verdict: string(d.Verdict), Code: d.Code,
-			Refused: d.Verdict == hook.RefusedSender, Runs: textOfRuns(d.Runs), Items: d.Items, ReplayOf: string(d.ReplayOf), Size: len(sealed), Sealed: sealed,
+			Refused: d.Verdict == hook.RefusedSender, Runs: textOfRuns(d.Runs), Items: d.Items, ReplayOf: string(d.ReplayOf), Size: len(sealed),
+		}
+		if len(sealed) < largeDelivery {
+			row.Sealed = sealed
+			small = append(small, row)
+		} else if err := s.insert(ctx, []newReceivedRow{row}, &sealed); err != nil {
+			return err
 		}
 	}
+	if len(small) > 0 {
+		if err := s.insert(ctx, small, nil); err != nil {
+			return err
+		}
+	}
+	return s.trim(ctx, all)
+}
+
+// insert adds rows; sealed takes the place of theirs where it is not nil.
+func (s hookDeliveries) insert(ctx context.Context, rows []newReceivedRow, sealed *string) error {
 	text, err := json.Marshal(rows)
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode deliveries: %w", err))
@@ -148,15 +167,15 @@ func (s hookDeliveries) Add(ctx context.Context, all ...*hook.Received) error {
 	table := s.store.dialect.Rows(1, core.Column{Name: "tenant_id"}, core.Column{Name: "trigger_id"}, core.Column{Name: "id"}, core.Column{Name: "received_at", Time: true}, core.Column{Name: "verdict"},
 		core.Column{Name: "code"}, core.Column{Name: "refused"}, core.Column{Name: "runs"}, core.Column{Name: "items"}, core.Column{Name: "replay_of"}, core.Column{Name: "size"}, core.Column{Name: "sealed"})
 	n, err := s.Exec(ctx, "add deliveries to hooks", `INSERT INTO hook_deliveries (tenant_id, trigger_id, id, received_at, verdict, code, refused, runs, items, replay_of, size, sealed)
-		SELECT r.tenant_id, r.trigger_id, r.id, r.received_at, r.verdict, r.code, CAST(r.refused AS boolean), r.runs, CAST(r.items AS integer), r.replay_of, CAST(r.size AS bigint), r.sealed
-		FROM `+table+` WHERE EXISTS (SELECT 1 FROM hooks h WHERE h.tenant_id = r.tenant_id AND h.trigger_id = r.trigger_id)`, string(text))
+		SELECT r.tenant_id, r.trigger_id, r.id, r.received_at, r.verdict, r.code, CAST(r.refused AS boolean), r.runs, CAST(r.items AS integer), r.replay_of, CAST(r.size AS bigint), coalesce(CAST($2 AS text), r.sealed)
+		FROM `+table+` WHERE EXISTS (SELECT 1 FROM hooks h WHERE h.tenant_id = r.tenant_id AND h.trigger_id = r.trigger_id)`, string(text), sealed)
 	if err != nil {
 		return err
 	}
-	if int(n) < len(all) {
+	if int(n) < len(rows) {
 		return s.Fail(domain.Fail(domain.NotFound, hookNotFound, "The hook was deleted meanwhile."))
 	}
-	return s.trim(ctx, all)
+	return nil
 }
 
 // Of what is above a bound, and a little more, so that not every delivery removes another one.

@@ -108,7 +108,7 @@ func (a *items) note(fired run.Fired, err error) {
 }
 
 // deliveryLimits bound the units of work that record deliveries which have started nothing.
-var deliveryLimits = batch.Limits{Members: 64, Weight: 1 << 20, Running: 1, Timeout: 30 * time.Second}
+var deliveryLimits = batch.Limits{Members: 64, Weight: 1 << 20, Running: 2, Timeout: 30 * time.Second}
 
 // deliveryBatcher records deliveries that come at the same time together.
 type deliveryBatcher struct {
@@ -144,7 +144,11 @@ func (b *deliveryBatcher) record(ctx context.Context, all []*pendingDelivery) er
 }
 
 func (b *deliveryBatcher) add(ctx context.Context, all ...*hook.Received) error {
-	return b.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Hooks.Deliveries.Add(ctx, all...) })
+	size := 0
+	for _, r := range all {
+		size += len(r.Request.Body)
+	}
+	return b.work.Do(outbound.WithLargeWrite(ctx, size), func(ctx context.Context, st outbound.Stores) error { return st.Hooks.Deliveries.Add(ctx, all...) })
 }
 
 // Record keeps a delivery that starts nothing.

@@ -156,10 +156,14 @@ func (h *hostileRound) newAttacker(ctx context.Context) error {
 // attack makes every attack in turn, and then all of them together.
 func (h *hostileRound) attack(ctx context.Context, length time.Duration) {
 	turn := length * 6 / 10 / time.Duration(len(h.settings.attacks))
-	if len(h.settings.attacks) == 1 {
+	alone := h.settings.attacks
+	switch {
+	case len(alone) == 1:
 		turn = length
+	case h.settings.together:
+		alone = nil
 	}
-	for _, a := range h.settings.attacks {
+	for _, a := range alone {
 		if ctx.Err() != nil {
 			return
 		}

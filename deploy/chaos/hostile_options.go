@@ -21,6 +21,7 @@ type hostileOptions struct {
 	memory    int64 // limit of the process, in bytes
 	store     string
 	attacks   []attack.Attack
+	together  bool          // without a turn of each before
 	perSecond int           // honest calls, of all tenants
 	perMinute int           // requests that the hostile tenant may make
 	times     float64       // how many times as long honest calls may take while the hostile tenant attacks
@@ -40,6 +41,7 @@ func readHostileOptions(args []string, stderr io.Writer) (hostileOptions, error)
 	flags.DurationVar(&o.settle, "settle", 2*time.Minute, "how long honest runs may take to finish after that")
 	flags.StringVar(&o.store, "store", "sqlite", "sqlite or postgres")
 	flags.StringVar(&attacks, "attack", "", "attacks to make, separated by commas (default: all of them): "+strings.Join(attack.Names(), ", "))
+	flags.BoolVar(&o.together, "together", false, "make all attacks at the same time from the beginning, and none by itself")
 	flags.IntVar(&o.perSecond, "rate", 15, "calls that the honest tenants make in a second, together")
 	flags.IntVar(&o.perMinute, "hostile-per-minute", 1000, "requests that the hostile tenant may make in a minute; the default is that of every tenant")
 	flags.Float64Var(&o.times, "times", 5, "how many times as long as alone an honest call may take")

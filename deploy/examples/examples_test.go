@@ -36,7 +36,8 @@ func TestALeadIsScoredAndReported(t *testing.T) {
 		service.await(e.T, "heartbeat")
 
 		hot := e.setup("fire", "Initech", "9999")
-		e.contains(hot, "It is completed.", `score gave {"grade":"hot","score":100}`, `call gave {"onDays":[0,1,3,7],"todo":"Call Initech"}`)
+		e.contains(hot, "It is completed.", `score gave {"grade":"hot","score":100}`, `call gave {"onDays":[0,1,3,7],"todo":"Call Initech"}`,
+			`each gave {"count":4,"failed":[],"results":[{"inDays":0,"todo":"Call Initech"},`)
 		e.contains(e.setup("fire", "Tiny", "3"), "It is completed.", `score gave {"grade":"cold","score":15}`, `write gave {"score":15,"todo":"Write to Tiny"}`)
 		service.await(e.T, `webhook run\.completed evt_\w+ `+runID.FindString(hot))
 

@@ -47,7 +47,8 @@ var dialect = sqlstore.Dialect{
 			for i, c := range columns {
 				selected[i] = "value ->> '" + c.Name + "' AS " + c.Name
 			}
-			return fmt.Sprintf("(SELECT %s FROM json_each($%d)) AS r", strings.Join(selected, ", "), parameter)
+			// Without MATERIALIZED each column would have the object written as text, and read again.
+			return fmt.Sprintf("(WITH objects AS MATERIALIZED (SELECT value FROM jsonb_each($%d)) SELECT %s FROM objects) AS r", parameter, strings.Join(selected, ", "))
 		},
 		HasPair: func(column, key, value string) string {
 			return "EXISTS (SELECT 1 FROM json_each(" + column + ") AS pair WHERE pair.key = " + key + " AND pair.value = " + value + ")"

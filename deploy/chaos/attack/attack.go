@@ -26,7 +26,7 @@ type Attack struct {
 
 // All lists every attack.
 func All() []Attack {
-	return []Attack{answers(), trees(), numbers(), simulations(), events(), filters(), code(), bodies(), versions(), catalogue(), readers(), customNodes(), endpoints(), waits(), families(), types()}
+	return []Attack{answers(), trees(), numbers(), simulations(), events(), filters(), code(), bodies(), versions(), catalogue(), readers(), customNodes(), endpoints(), waits(), families(), types(), hooks()}
 }
 
 // Select returns the attacks of the names, separated by commas, all of them for none.

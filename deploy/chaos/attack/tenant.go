@@ -77,6 +77,12 @@ func (t *Tenant) send(ctx context.Context, method, path string, body any) (statu
 // open makes a request and counts its status.
 func (t *Tenant) open(ctx context.Context, api harness.Client, method, path string, body any) (*http.Response, error) {
 	answer, err := api.Open(ctx, harness.Request{Method: method, Path: path, Body: body})
+	t.count(ctx, answer, err)
+	return answer, err
+}
+
+// count counts the status of an answer, or that there was none.
+func (t *Tenant) count(ctx context.Context, answer *http.Response, err error) {
 	switch {
 	case err == nil:
 		t.counts.add(t.attack, strconv.Itoa(answer.StatusCode))
@@ -84,7 +90,6 @@ func (t *Tenant) open(ctx context.Context, api harness.Client, method, path stri
 		t.counts.add(t.attack, "unanswered")
 		harness.Sleep(ctx, 200*time.Millisecond) // the gateway may be starting again
 	}
-	return answer, err
 }
 
 // post makes something, again until it is neither refused nor unanswered. It is a

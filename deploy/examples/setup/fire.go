@@ -80,7 +80,7 @@ func (c customer) printOutcome(run runState) error {
 	if run.Error != nil {
 		c.printf("  %s: %s", run.Error.Code, run.Error.Message)
 	}
-	for _, node := range []string{"score", "call", "write"} {
+	for _, node := range []string{"score", "call", "each", "write"} {
 		output, ok := run.Context.Data[node]
 		if !ok {
 			continue
