@@ -227,6 +227,35 @@ func TestWhoIsNotKnownIsToldNothing(t *testing.T) {
 	}
 }
 
+func TestOfAFloodOfForgedDeliveriesFewAreKept(t *testing.T) {
+	h := newHooked(t, `{"scheme":{"kind":"none"}}`)
+	signing := h.send(http.MethodPost, "/v1/gateway/connections", h.secret, `{"name":"GitHub","kind":"hmac","shared":true,"secret":{"key":"what-github-signs-with"}}`).field(t, "id")
+	if got := h.send(http.MethodPatch, h.path(""), h.secret, fmt.Sprintf(`{"scheme":{"preset":"github"},"secrets":[%q]}`, signing)); got.status != http.StatusOK {
+		t.Fatal(got.body)
+	}
+	forge := func(n int) {
+		for range n {
+			if got := h.deliver(http.MethodPost, `{}`, "X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64)); got.status != http.StatusUnauthorized {
+				t.Fatalf("got %d: %s", got.status, got.body)
+			}
+		}
+	}
+	last := func() string { return h.received()[0].ID }
+	forge(hook.MaxRefused - 1)
+	before := last()
+	forge(1)
+	kept := last()
+	forge(20)
+	if before == kept || last() != kept {
+		t.Errorf("the last one kept is %s, of those before it %s", last(), before)
+	}
+	h.clock.Set(noon.Add(time.Minute))
+	forge(1)
+	if last() == kept {
+		t.Error("a minute later none is kept")
+	}
+}
+
 // safe checks that an answer can do nothing in a browser.
 func safe(t *testing.T, a answer) {
 	t.Helper()

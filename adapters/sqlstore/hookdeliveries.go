@@ -178,11 +178,17 @@ func (s hookDeliveries) insert(ctx context.Context, rows []newReceivedRow, seale
 	return nil
 }
 
-// Of what is above a bound, and a little more, so that not every delivery removes another one.
-const (
-	trimmedKept    = hook.MaxKept - hook.MaxKept/50
-	trimmedBytes   = hook.MaxKeptBytes - hook.MaxKeptBytes/50
-	trimmedRefused = hook.MaxRefused - hook.MaxRefused/10
+// deliveryBounds are of the deliveries of a hook.
+type deliveryBounds struct{ number, bytes int64 }
+
+func (b deliveryBounds) less(of deliveryBounds) deliveryBounds {
+	return deliveryBounds{b.number - of.number, b.bytes - of.bytes}
+}
+
+// Upper bounds, and lower ones, so that not every delivery removes another one.
+var (
+	mostKept, fewerKept       = deliveryBounds{hook.MaxKept, hook.MaxKeptBytes}, deliveryBounds{hook.MaxKept - hook.MaxKept/50, hook.MaxKeptBytes - hook.MaxKeptBytes/50}
+	mostRefused, fewerRefused = deliveryBounds{number: hook.MaxRefused}, deliveryBounds{number: hook.MaxRefused - hook.MaxRefused/10}
 )
 
 // trim removes the oldest deliveries of hooks that have too many.
@@ -212,12 +218,14 @@ func (s hookDeliveries) trim(ctx context.Context, added []*hook.Received) error 
 	}
 	for _, h := range over {
 		if h.Kept > hook.MaxKept || h.Bytes > hook.MaxKeptBytes {
-			if err := s.removeOldest(ctx, h.KeyRow, false, trimmedKept, trimmedBytes); err != nil {
+			has := deliveryBounds{h.Kept, h.Bytes}
+			if err := s.removeOldest(ctx, h.KeyRow, false, has.less(mostKept), has.less(fewerKept)); err != nil {
 				return err
 			}
 		}
 		if h.Refused > hook.MaxRefused {
-			if err := s.removeOldest(ctx, h.KeyRow, true, trimmedRefused, hook.MaxKeptBytes); err != nil {
+			has := deliveryBounds{number: h.Refused}
+			if err := s.removeOldest(ctx, h.KeyRow, true, has.less(mostRefused), has.less(fewerRefused)); err != nil {
 				return err
 			}
 		}
@@ -225,13 +233,26 @@ func (s hookDeliveries) trim(ctx context.Context, added []*hook.Received) error 
 	return nil
 }
 
-// removeOldest keeps the newest deliveries of a hook, of one sort, up to a number and a size. What is too old is found
-// once, as one id: a list of them would be searched for each row while the database knows nothing of a new table.
-func (s hookDeliveries) removeOldest(ctx context.Context, of core.KeyRow, refused bool, most int, bytes int64) error {
+// What goes at once of what is between two bounds, so that no unit writes for long, and how many of the oldest are looked at
+// for their size.
+const (
+	removedAtOnce = 1 << 20
+	lookedAt      = 2000
+)
+
+// removeOldest removes the oldest deliveries of a hook, of one sort: what it has above the upper bounds, and of what it has above
+// the lower ones so much as may go at once. What goes is found as one id: a list of them would be searched for each row while the database knows
+// nothing of a new table.
+func (s hookDeliveries) removeOldest(ctx context.Context, of core.KeyRow, refused bool, aboveUpper, aboveLower deliveryBounds) error {
+	limit := aboveLower.number
+	if aboveLower.bytes > 0 {
+		limit = max(limit, lookedAt)
+	}
 	_, err := s.Exec(ctx, "remove the oldest deliveries", `DELETE FROM hook_deliveries WHERE tenant_id = $1 AND trigger_id = $2 AND refused = $3 AND id <= (
-			SELECT max(d.id) FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS place, sum(size) OVER (ORDER BY id DESC) AS total
-				FROM hook_deliveries WHERE tenant_id = $1 AND trigger_id = $2 AND refused = $3) d WHERE d.place > $4 OR d.total > $5)`,
-		of.Tenant, of.ID, refused, most, bytes)
+			SELECT max(d.id) FROM (SELECT o.id, o.size, row_number() OVER (ORDER BY o.id) AS place, sum(o.size) OVER (ORDER BY o.id) AS total FROM (
+				SELECT id, size FROM hook_deliveries WHERE tenant_id = $1 AND trigger_id = $2 AND refused = $3 ORDER BY id LIMIT $4) o) d
+			WHERE d.place <= $5 OR d.total - d.size < $6 OR d.total <= $7 AND (d.place <= $8 OR d.total - d.size < $9))`,
+		of.Tenant, of.ID, refused, limit, aboveUpper.number, aboveUpper.bytes, removedAtOnce, aboveLower.number, aboveLower.bytes)
 	return err
 }
 

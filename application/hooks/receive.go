@@ -97,7 +97,7 @@ func (s *Service) Receive(ctx context.Context, in inbound.EnteredHook, r hook.Re
 	case !result.Verified:
 		received.Verdict, received.Code = hook.RefusedSender, string(result.Reason)
 		s.figures.refused(string(result.Reason))
-		return hook.Answer{}, cmp.Or[error](s.firing.Record(ctx, received), domain.Fail(domain.Unauthenticated, "hook_delivery_refused", "The delivery could not be verified."))
+		return hook.Answer{}, cmp.Or[error](s.keepRefused(ctx, received), domain.Fail(domain.Unauthenticated, "hook_delivery_refused", "The delivery could not be verified."))
 	case result.Challenge != nil:
 		received.Verdict = hook.Challenged
 		s.figures.became(hook.Challenged)
@@ -111,6 +111,16 @@ func (s *Service) Receive(ctx context.Context, in inbound.EnteredHook, r hook.Re
 		return hook.Answer{}, err
 	}
 	return s.answer(ctx, open, received)
+}
+
+// keepRefused keeps a delivery whose sender is not known, unless as many as are kept at most have come within a minute: nobody needs a
+// key to send more of them.
+func (s *Service) keepRefused(ctx context.Context, r *hook.Received) error {
+	allowance, err := s.limiter.Allow(ctx, string(r.Tenant)+"/hook/"+string(r.Trigger)+"/refused", hook.MaxRefused, time.Minute)
+	if err != nil || !allowance.Granted {
+		return err
+	}
+	return s.firing.Record(ctx, r)
 }
 
 // received is a delivery that came now.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -160,6 +161,7 @@ func TestRunsOfEveryShapeSurviveTheUpgrade(t *testing.T) {
 	s.total("workflowVersionId="+asking, before)
 	s.everyMinuteOnce(tick, from)
 	s.cancelledNextToTheLastRelease()
+	s.refusedByTheLastRelease()
 
 	// Once the last release has stopped, loops are published, and it does not come back.
 	if code := s.older.exit(t, syscall.SIGTERM); code != exitDone {
@@ -187,6 +189,45 @@ func (s *shapes) cancelledNextToTheLastRelease() {
 	s.total("parentRunId="+run+"&status=paused", 2)
 	s.send(s.newer, http.MethodPost, "/runs/"+run+"/cancel", "")
 	s.total("parentRunId="+run+"&status=cancelled", 2)
+}
+
+// refusedByTheLastRelease checks that a gateway which knows neither narrowed keys nor embed tokens nor hooks takes none of them for
+// something else, and that what one which does starts goes on.
+func (s *shapes) refusedByTheLastRelease() {
+	s.Helper()
+	for what, path := range map[string][2]string{
+		"a narrowed key": {"/api-keys", `{"type":"secret","subTenantId":"team","permissions":["runs:read"]}`},
+		"an embed token": {"/embed-tokens", `{"subTenantId":"team","preset":"viewer"}`},
+	} {
+		made := s.send(s.newer, http.MethodPost, path[0], path[1])
+		key, _ := made["key"].(string)
+		if key == "" {
+			key = fmt.Sprint(made["token"])
+		}
+		for p, want := range map[*process]int{s.newer: http.StatusOK, s.older: http.StatusUnauthorized} {
+			if status, body := p.request(s.T, http.MethodGet, "/v1/gateway/runs", key, ""); status != want {
+				s.Errorf("%s is answered %d, not %d: %s", what, status, want, body)
+			}
+		}
+	}
+	_, version := s.draft(s.newer, "Hooked", `"nodes":[`+fmt.Sprintf(transformNode, "read", "payload.body.n", "")+`],"edges":[]`)
+	hooked := s.trigger(s.newer, version, "webhook", `{}`)
+	address, err := url.Parse(fmt.Sprint(s.send(s.newer, http.MethodPost, "/triggers/"+hooked+"/hook", `{"scheme":{"kind":"none"}}`)["url"]))
+	if err != nil {
+		s.Fatal(err)
+	}
+	for p, want := range map[*process]int{s.newer: http.StatusAccepted, s.older: http.StatusNotFound} {
+		if status, body := p.request(s.T, http.MethodPost, address.Path, "", `{"n":5}`); status != want {
+			s.Errorf("a delivery to a hook is answered %d, not %d: %s", status, want, body)
+		}
+	}
+	s.total("triggerId="+hooked+"&status=completed", 1)
+	if status, body := s.older.request(s.T, http.MethodDelete, "/v1/gateway/triggers/"+hooked, s.secret, ""); status >= http.StatusMultipleChoices {
+		s.Errorf("the last release does not delete a trigger with a hook: %d %s", status, body)
+	}
+	if status, body := s.newer.request(s.T, http.MethodPost, address.Path, "", `{"n":5}`); status != http.StatusNotFound {
+		s.Errorf("a delivery to a hook that the last release has deleted is answered %d: %s", status, body)
+	}
 }
 
 // everyMinuteOnce checks that a schedule has started one run for each minute.

@@ -228,7 +228,7 @@ func (s *Store) awaitTurn(ctx context.Context) (done func(), err error) {
 // then has done all that it has to do before the next.
 const (
 	yieldRest    = 3
-	maxYieldRest = 100 * time.Millisecond
+	maxYieldRest = 300 * time.Millisecond
 )
 
 // enter waits until nobody else is in a place that holds one.

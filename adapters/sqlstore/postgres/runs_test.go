@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -285,4 +286,40 @@ func count(t *testing.T, db *sql.DB, table string) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+func TestARunIsReadWholeWhileItBeginsALoop(t *testing.T) {
+	t.Parallel()
+	store, url := migrated(t)
+	startRuns(t, store, 1)
+	db, err := sql.Open("postgres", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }() // nothing is pending
+	read := make(chan error, 1)
+	get := func(ctx context.Context, st outbound.Stores) error {
+		r, err := st.Runs.Runs.Get(ctx, tenant.All(owner), "run_0")
+		if err == nil && r.Payload() == nil {
+			err = errors.New("the run has no payload")
+		}
+		return err
+	}
+	err = within(t, store, func(ctx context.Context, st outbound.Stores) error {
+		r, err := st.Runs.Runs.Get(ctx, tenant.All(owner), "run_0")
+		if err != nil {
+			return err
+		}
+		go func() { read <- within(t, store, get) }()
+		for waiting := 0; waiting == 0; {
+			const locks = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+			if err := db.QueryRowContext(ctx, locks).Scan(&waiting); err != nil {
+				return err
+			}
+		}
+		return st.Runs.Loops.Begin(ctx, r, run.LoopStart{Node: "each", Items: []json.RawMessage{json.RawMessage(`1`)}, Concurrency: 1}, "run_item")
+	})
+	if err := errors.Join(err, <-read); err != nil {
+		t.Error(err)
+	}
 }

@@ -234,10 +234,16 @@ func (s repository) Get(ctx context.Context, scope tenant.Scope, id run.ID) (*ru
 		return nil, err
 	case len(rows) == 0:
 		return nil, core.NotFound(sql.ErrNoRows, "run_not_found", "There is no such run.")
+	case rows[0].Payload == nil && s.ForUpdate() != "":
+		// Another unit, which the lock waited for, has just had the payload shared: the statement sees the row as it
+		// is now, and what it shares as it was before.
+		return nil, s.Fail(&core.Collision{Cause: errPayloadShared})
 	default:
 		return rows[0].restore()
 	}
 }
+
+var errPayloadShared = errors.New("another unit had the payload of the run shared")
 
 // dueAt is when a run needs a worker, nil for never. ready says that it does at once:
 // then the time is the run's, and another one only if clocks disagree.
