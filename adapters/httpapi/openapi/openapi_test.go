@@ -110,6 +110,9 @@ func TestEveryAnswerHasTheStandardHeadersAndErrorsTheStandardBody(t *testing.T) 
 				}
 				continue
 			}
+			if ofRun := strings.HasSuffix(name, "/h/{token}") && status == "500"; ofRun { // it may be what a run came to
+				continue
+			}
 			content := answer.Value.Content["application/json"]
 			if content == nil || content.Schema.Ref != "#/components/schemas/Error" {
 				t.Errorf("%s %s has another body than the standard one", name, status)
