@@ -14,8 +14,8 @@ import (
 const (
 	// maxFanOut is how many events one unit makes deliveries of, and maxNewDeliveries how many
 	// deliveries, unless a single event has more. It is also what a tenant gets in its turn.
-	maxFanOut        = 50
-	maxNewDeliveries = 50
+	maxFanOut        = 100
+	maxNewDeliveries = 100
 
 	// storeRetryPause is the least time before the store is asked again after it failed,
 	// however often the loop is woken.

@@ -67,7 +67,7 @@ func TestYieldingUnitsRestWhereOthersWrite(t *testing.T) {
 		rests time.Duration
 	}{
 		"nobody else writes, and they follow one another at once":    {false, 0},
-		"somebody wrote before, though nobody waits when it is over": {true, 100 * time.Millisecond},
+		"somebody wrote before, though nobody waits when it is over": {true, 300 * time.Millisecond},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
