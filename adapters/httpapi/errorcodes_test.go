@@ -57,8 +57,8 @@ func documented(t *testing.T, wanted func(path, tag string) bool) codes {
 	return all
 }
 
-// everywhere are codes that stand in front of every operation, and the test that
-// provokes each.
+// everywhere are codes that stand in front of every operation, or of many for the same reason, and the
+// test that provokes each.
 var everywhere = map[string]string{
 	"rate_limit_exceeded":          "TestLimitsAreTheTenantsAndAreShown",
 	"too_many_concurrent_requests": "TestRequestsAtTheSameTimeAreLimited",

@@ -59,9 +59,6 @@ func TestPublishing(t *testing.T) {
 // withCode has the sources of code nodes read by a process of its own.
 func withCode(t *testing.T) option {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("under the race detector a process takes more memory than one that runs code may have")
-	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -181,7 +181,7 @@ func (s hookDeliveries) insert(ctx context.Context, rows []newReceivedRow, seale
 // deliveryBounds are of the deliveries of a hook.
 type deliveryBounds struct{ number, bytes int64 }
 
-func (b deliveryBounds) less(of deliveryBounds) deliveryBounds {
+func (b deliveryBounds) minus(of deliveryBounds) deliveryBounds {
 	return deliveryBounds{b.number - of.number, b.bytes - of.bytes}
 }
 
@@ -219,13 +219,13 @@ func (s hookDeliveries) trim(ctx context.Context, added []*hook.Received) error 
 	for _, h := range over {
 		if h.Kept > hook.MaxKept || h.Bytes > hook.MaxKeptBytes {
 			has := deliveryBounds{h.Kept, h.Bytes}
-			if err := s.removeOldest(ctx, h.KeyRow, false, has.less(mostKept), has.less(fewerKept)); err != nil {
+			if err := s.removeOldest(ctx, h.KeyRow, false, has.minus(mostKept), has.minus(fewerKept)); err != nil {
 				return err
 			}
 		}
 		if h.Refused > hook.MaxRefused {
 			has := deliveryBounds{number: h.Refused}
-			if err := s.removeOldest(ctx, h.KeyRow, true, has.less(mostRefused), has.less(fewerRefused)); err != nil {
+			if err := s.removeOldest(ctx, h.KeyRow, true, has.minus(mostRefused), has.minus(fewerRefused)); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package portstest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -256,6 +257,21 @@ func hookDeliveries(t *testing.T, open OpenStore) {
 				f.wantError(missing, domain.NotFound, "hook_delivery_not_found")
 				return err
 			})
+		},
+		"large and small ones that are added together come back whole": func(f fixture) {
+			h := f.hooked()
+			small, large, other := hookDelivery(h, 0, hook.Accepted), hookDelivery(h, 1, hook.RefusedSender), hookDelivery(h, 2, hook.Accepted)
+			large.Request.Body = bytes.Repeat([]byte("what was sent\x00\xff"), hook.MaxBody/15)
+			f.addDeliveries(small, large, other)
+			for _, d := range []*hook.Received{small, large, other} {
+				f.read(func(ctx context.Context, st outbound.Stores) error {
+					got, err := st.Hooks.Deliveries.Get(ctx, tenant.All(h.Tenant()), h.Trigger(), d.ID)
+					if err == nil && (!bytes.Equal(got.Request.Body, d.Request.Body) || got.Verdict != d.Verdict || got.Size != d.Size) {
+						f.Errorf("of %s %d bytes came back of %d", d.ID, len(got.Request.Body), len(d.Request.Body))
+					}
+					return err
+				})
+			}
 		},
 		"a list is narrowed by verdict and time": func(f fixture) {
 			h := f.hooked()
