@@ -326,14 +326,14 @@ func hookDeliveries(t *testing.T, open OpenStore) {
 }
 
 // storedBytes is what is counted for the tenant of a hook.
-func (f fixture) storedBytes(h *hook.Hook) (bytes int64) {
+func (f fixture) storedBytes(h *hook.Hook) (stored int64) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) error {
 		found, err := st.Firing.Trigger(ctx, tenant.All(h.Tenant()), h.Trigger())
-		bytes = found.StoredBytes
+		stored = found.StoredBytes
 		return err
 	})
-	return bytes
+	return stored
 }
 
 func hookKeys(t *testing.T, open OpenStore) {
