@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -233,9 +234,10 @@ func TestOfAFloodOfForgedDeliveriesFewAreKept(t *testing.T) {
 	if got := h.send(http.MethodPatch, h.path(""), h.secret, fmt.Sprintf(`{"scheme":{"preset":"github"},"secrets":[%q]}`, signing)); got.status != http.StatusOK {
 		t.Fatal(got.body)
 	}
+	body := `{}`
 	forge := func(n int) {
 		for range n {
-			if got := h.deliver(http.MethodPost, `{}`, "X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64)); got.status != http.StatusUnauthorized {
+			if got := h.deliver(http.MethodPost, body, "X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64)); got.status != http.StatusUnauthorized {
 				t.Fatalf("got %d: %s", got.status, got.body)
 			}
 		}
@@ -253,6 +255,13 @@ func TestOfAFloodOfForgedDeliveriesFewAreKept(t *testing.T) {
 	forge(1)
 	if last() == kept {
 		t.Error("a minute later none is kept")
+	}
+
+	kept = last()
+	body = `{"large":"` + strings.Repeat("a", 64<<10) + `"}`
+	forge(15)
+	if large := slices.IndexFunc(h.received(), func(r receivedDelivery) bool { return r.ID == kept }); large != 10 {
+		t.Errorf("%d large ones are kept", large)
 	}
 }
 

@@ -113,10 +113,17 @@ func (s *Service) Receive(ctx context.Context, in inbound.EnteredHook, r hook.Re
 	return s.answer(ctx, open, received)
 }
 
+// maxLargeRefused is how many large deliveries are kept a minute of those whose sender is not known.
+const maxLargeRefused = hook.MaxRefused / 10
+
 // keepRefused keeps a delivery whose sender is not known, unless as many as are kept at most have come within a minute: nobody needs a
 // key to send more of them.
 func (s *Service) keepRefused(ctx context.Context, r *hook.Received) error {
-	allowance, err := s.limiter.Allow(ctx, string(r.Tenant)+"/hook/"+string(r.Trigger)+"/refused", hook.MaxRefused, time.Minute)
+	limit, name := hook.MaxRefused, string(r.Tenant)+"/hook/"+string(r.Trigger)+"/refused"
+	if len(r.Request.Body) >= outbound.LargeWriteBytes {
+		limit, name = maxLargeRefused, name+"/large"
+	}
+	allowance, err := s.limiter.Allow(ctx, name, limit, time.Minute)
 	if err != nil || !allowance.Granted {
 		return err
 	}

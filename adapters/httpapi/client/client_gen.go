@@ -5115,7 +5115,7 @@ func (c *Client) CreateHook(ctx context.Context, id TriggerID, body CreateHook, 
 // ListHookDeliveries sends GET /v1/gateway/triggers/{id}/hook/deliveries.
 //
 // Returns a page of the deliveries that are kept, the latest first unless asked otherwise: at most 10000 and 256 MiB of a hook, as long as runs are kept, and 100 of
-// those that were refused, of which no more are kept in a minute, however many come. They are encrypted at rest.
+// those that were refused, of which no more are kept in a minute (10 of those of 64 KiB or more), however many come. They are encrypted at rest.
 //
 // **Key:** secret.
 func (c *Client) ListHookDeliveries(ctx context.Context, id TriggerID, params *ListHookDeliveriesParams, options ...Option) (*HookDeliveryPage, error) {
