@@ -92,7 +92,7 @@ func (s connections) encode(ctx context.Context, st connection.State) (e encoded
 		return e, s.Fail(fmt.Errorf("encode the hosts of a connection: %w", err))
 	}
 	e.hosts = string(hosts)
-	e.secret, err = s.SealText(ctx, st.Secret.Reveal(), connectionSecret(string(st.Tenant), string(st.ID)))
+	e.secret, err = s.SealText(ctx, []byte(st.Secret.Reveal()), connectionSecret(string(st.Tenant), string(st.ID)))
 	return e, err
 }
 

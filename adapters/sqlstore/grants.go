@@ -150,7 +150,7 @@ func (s grants) encode(ctx context.Context, st connection.GrantState) (e encoded
 		if err != nil {
 			return e, s.Fail(fmt.Errorf("encode the tokens of a grant: %w", err))
 		}
-		sealed, err := s.SealText(ctx, string(plain), tokensField(st.Tenant, st.Connection))
+		sealed, err := s.SealText(ctx, plain, tokensField(st.Tenant, st.Connection))
 		if err != nil {
 			return e, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,7 +89,7 @@ func (s hookDeliveries) seal(ctx context.Context, d *hook.Received) (string, err
 	if err != nil {
 		return "", s.Fail(fmt.Errorf("encode delivery %s: %w", d.ID, err))
 	}
-	return s.SealText(ctx, string(head)+"\n"+string(q.Body), sealedField(d))
+	return s.SealText(ctx, slices.Concat(head, []byte("\n"), q.Body), sealedField(d))
 }
 
 func (s hookDeliveries) open(ctx context.Context, d *hook.Received, sealed string) error {
@@ -124,7 +125,7 @@ type newReceivedRow struct {
 	Sealed   string `json:"sealed"`
 }
 
-// largeDelivery is from how many bytes on a delivery goes by itself: within JSON it would be read and written several times.
+// largeDelivery is from how many bytes on what is sealed goes by itself: within JSON it would be read and written several times.
 const largeDelivery = 64 << 10
 
 // Add adds deliveries, small ones all in one statement, and removes the oldest where there are too many.
@@ -132,34 +133,35 @@ func (s hookDeliveries) Add(ctx context.Context, all ...*hook.Received) error {
 	if err := s.FirstFailure(); err != nil || len(all) == 0 {
 		return err
 	}
-	var small []newReceivedRow
-	for _, d := range all {
+	rows, large := make([]newReceivedRow, len(all)), make(map[int]string)
+	for i, d := range all {
 		sealed, err := s.seal(ctx, d)
 		if err != nil {
 			return err
 		}
 		d.Size = int64(len(sealed))
-		row := newReceivedRow{
+		rows[i] = newReceivedRow{
 			Tenant: string(d.Tenant), Trigger: string(d.Trigger), ID: string(d.ID), At: d.At.UTC().Format(core.TimeFormat), Verdict: string(d.Verdict), Code: d.Code,
 			Refused: d.Verdict == hook.RefusedSender, Runs: textOfRuns(d.Runs), Items: d.Items, ReplayOf: string(d.ReplayOf), Size: len(sealed),
 		}
 		if len(sealed) < largeDelivery {
-			row.Sealed = sealed
-			small = append(small, row)
-		} else if err := s.insert(ctx, []newReceivedRow{row}, &sealed); err != nil {
-			return err
+			rows[i].Sealed = sealed
+		} else {
+			large[i] = sealed
 		}
 	}
-	if len(small) > 0 {
-		if err := s.insert(ctx, small, nil); err != nil {
+	if err := s.insert(ctx, rows); err != nil {
+		return err
+	}
+	for i, sealed := range large {
+		if _, err := s.Exec(ctx, "keep a large delivery", `UPDATE hook_deliveries SET sealed = $1 WHERE tenant_id = $2 AND trigger_id = $3 AND id = $4`, sealed, rows[i].Tenant, rows[i].Trigger, rows[i].ID); err != nil {
 			return err
 		}
 	}
 	return s.trim(ctx, all)
 }
 
-// insert adds rows; sealed takes the place of theirs where it is not nil.
-func (s hookDeliveries) insert(ctx context.Context, rows []newReceivedRow, sealed *string) error {
+func (s hookDeliveries) insert(ctx context.Context, rows []newReceivedRow) error {
 	text, err := json.Marshal(rows)
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode deliveries: %w", err))
@@ -167,8 +169,8 @@ func (s hookDeliveries) insert(ctx context.Context, rows []newReceivedRow, seale
 	table := s.store.dialect.Rows(1, core.Column{Name: "tenant_id"}, core.Column{Name: "trigger_id"}, core.Column{Name: "id"}, core.Column{Name: "received_at", Time: true}, core.Column{Name: "verdict"},
 		core.Column{Name: "code"}, core.Column{Name: "refused"}, core.Column{Name: "runs"}, core.Column{Name: "items"}, core.Column{Name: "replay_of"}, core.Column{Name: "size"}, core.Column{Name: "sealed"})
 	n, err := s.Exec(ctx, "add deliveries to hooks", `INSERT INTO hook_deliveries (tenant_id, trigger_id, id, received_at, verdict, code, refused, runs, items, replay_of, size, sealed)
-		SELECT r.tenant_id, r.trigger_id, r.id, r.received_at, r.verdict, r.code, CAST(r.refused AS boolean), r.runs, CAST(r.items AS integer), r.replay_of, CAST(r.size AS bigint), coalesce(CAST($2 AS text), r.sealed)
-		FROM `+table+` WHERE EXISTS (SELECT 1 FROM hooks h WHERE h.tenant_id = r.tenant_id AND h.trigger_id = r.trigger_id)`, string(text), sealed)
+		SELECT r.tenant_id, r.trigger_id, r.id, r.received_at, r.verdict, r.code, CAST(r.refused AS boolean), r.runs, CAST(r.items AS integer), r.replay_of, CAST(r.size AS bigint), r.sealed
+		FROM `+table+` WHERE EXISTS (SELECT 1 FROM hooks h WHERE h.tenant_id = r.tenant_id AND h.trigger_id = r.trigger_id)`, string(text))
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,8 @@ func (u *Unit) Open(ctx context.Context, sealed []byte, of outbound.SecretField)
 }
 
 // SealText encrypts what goes into a field, a column of text.
-func (u *Unit) SealText(ctx context.Context, plain string, of outbound.SecretField) (string, error) {
-	sealed, err := u.Seal(ctx, []byte(plain), of)
+func (u *Unit) SealText(ctx context.Context, plain []byte, of outbound.SecretField) (string, error) {
+	sealed, err := u.Seal(ctx, plain, of)
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +57,14 @@ func textPrefix(prefix []byte) string { return sealedPrefix + hex.EncodeToString
 const keyPrefix = 5
 
 func sealedText(sealed []byte) string {
-	return textPrefix(sealed[:min(keyPrefix, len(sealed))]) + base64.StdEncoding.EncodeToString(sealed)
+	prefix := textPrefix(sealed[:min(keyPrefix, len(sealed))])
+	var text strings.Builder
+	text.Grow(len(prefix) + base64.StdEncoding.EncodedLen(len(sealed)))
+	text.WriteString(prefix)
+	to := base64.NewEncoder(base64.StdEncoding, &text) // which copies a large value less often than EncodeToString
+	_, _ = to.Write(sealed)
+	_ = to.Close() // a strings.Builder never fails
+	return text.String()
 }
 
 // sealedBytes is nil for what is no sealed value, which the cipher refuses.
@@ -84,7 +91,7 @@ func (u *Unit) SealTextOf01(ctx context.Context, plain string, of outbound.Secre
 	if !seals {
 		return plain, nil
 	}
-	return u.SealText(ctx, plain, of)
+	return u.SealText(ctx, []byte(plain), of)
 }
 
 // OpenTextOf01 gives back what SealTextOf01 or 0.1.0 kept. It may send a query.

@@ -166,7 +166,7 @@ func (c SealedColumn) write(ctx context.Context, u *Unit, row sealedRow, value [
 	if c.Bytes {
 		sealed, err = u.Seal(ctx, value, row.of)
 	} else {
-		sealed, err = u.SealText(ctx, string(value), row.of)
+		sealed, err = u.SealText(ctx, value, row.of)
 	}
 	if err != nil {
 		return err
