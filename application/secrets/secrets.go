@@ -110,16 +110,20 @@ func (s *Service) count(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// pass goes once through all values.
+// pass goes once through all values, and writes only where there are some to be sealed.
 func (s *Service) pass(ctx context.Context, report func(resealed int)) (left int, err error) {
 	var at outbound.SealedCursor
 	for !at.Done {
 		began, n := time.Now(), 0
 		var next outbound.SealedCursor
-		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		reseal := func(ctx context.Context, st outbound.Stores) (err error) {
 			next, n, err = st.Sealed.Reseal(ctx, at)
 			return err
-		})
+		}
+		err := s.work.Read(ctx, reseal)
+		if err == nil && n > 0 {
+			err = s.work.Do(outbound.WithYieldingWrite(ctx), reseal)
+		}
 		if err != nil {
 			return at.Left, err
 		}

@@ -21,6 +21,9 @@ const (
 	maxBatch      = 64
 	maxBatchBytes = 1 << 20
 
+	// maxLargeBatchBytes is the same of large steps: on SQLite everybody waits for the unit.
+	maxLargeBatchBytes = 256 << 10
+
 	// batchTimeout is how long a unit of several steps may take: one of their runs may be locked
 	// by somebody else, which must not keep the others waiting. singleTimeout is how long one of
 	// a single step may; its run waits for the lock by itself after that, when it is read again.
@@ -42,20 +45,20 @@ type recorder struct {
 // newRecorder returns a recorder whose units end with ctx. yield says for how long the lane of
 // backlogs rests after a unit.
 func newRecorder(ctx context.Context, work outbound.UnitOfWork, signals outbound.RunSignals, random outbound.Random, yield func(took time.Duration) time.Duration) *recorder {
-	newLane := func(ctx context.Context, units int, yield func(time.Duration) time.Duration) *lane {
+	newLane := func(ctx context.Context, units, weight int, yield func(time.Duration) time.Duration) *lane {
 		l := &lane{ctx: ctx, work: work, signals: signals, random: random, yield: yield, slots: make(chan time.Time, units)}
 		for range units {
 			l.slots <- time.Time{}
 		}
-		l.batches = batch.New(batch.Limits{Members: maxBatch, Weight: maxBatchBytes, Running: units}, (*pendingStep).size, l.commit)
+		l.batches = batch.New(batch.Limits{Members: maxBatch, Weight: weight, Running: units}, (*pendingStep).size, l.commit)
 		l.singles = batch.New(batch.Limits{Members: 1, Running: units}, nil, l.write)
 		return l
 	}
 	return &recorder{
-		fair:    newLane(ctx, batchesPerLane, func(time.Duration) time.Duration { return 0 }),
-		backlog: newLane(ctx, batchesPerLane, yield),
-		items:   newLane(ctx, 1, yield),
-		large:   newLane(outbound.WithYieldingWrite(ctx), batchesPerLane, yield),
+		fair:    newLane(ctx, batchesPerLane, maxBatchBytes, func(time.Duration) time.Duration { return 0 }),
+		backlog: newLane(ctx, batchesPerLane, maxBatchBytes, yield),
+		items:   newLane(ctx, 1, maxBatchBytes, yield),
+		large:   newLane(outbound.WithYieldingWrite(ctx), batchesPerLane, maxLargeBatchBytes, yield),
 	}
 }
 

@@ -119,7 +119,8 @@ type SecretRepository interface {
 type SealedRepository interface {
 	// Reseal seals some values anew, those that are in clear or sealed by an older key, and returns where to go on
 	// and how many it sealed. It leaves alone what does not open, and what is in clear while processes are alive that
-	// read nothing else. Without a key its errors are those of [Cipher.Seal].
+	// read nothing else. In a unit that only reads it seals nothing, and says how many it might have to. Without a key
+	// its errors are those of [Cipher.Seal].
 	Reseal(ctx context.Context, at SealedCursor) (next SealedCursor, resealed int, err error)
 
 	// CheckSealed tries to open some values, and returns where to go on.

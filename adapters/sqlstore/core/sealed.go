@@ -57,13 +57,11 @@ type sealedRow struct {
 	value []byte
 }
 
-// read reads rows of a column, in the order of their keys.
-func (c SealedColumn) read(ctx context.Context, u *Unit, after []string, where string, args []any) ([]sealedRow, error) {
-	conditions := []string{"true"}
-	for _, condition := range []string{c.Where, where} {
-		if condition != "" {
-			conditions = append(conditions, condition)
-		}
+// read reads rows of a column, in the order of their keys, with the value or what else of it is asked for in SQL.
+func (c SealedColumn) read(ctx context.Context, u *Unit, after []string, value string) ([]sealedRow, error) {
+	conditions, args := []string{"true"}, []any(nil)
+	if c.Where != "" {
+		conditions = append(conditions, c.Where)
 	}
 	if len(after) > 0 {
 		parameters := make([]string, len(after))
@@ -74,7 +72,7 @@ func (c SealedColumn) read(ctx context.Context, u *Unit, after []string, where s
 		conditions = append(conditions, "("+strings.Join(c.Keys, ", ")+") > ("+strings.Join(parameters, ", ")+")")
 	}
 	keys := strings.Join(c.Keys, ", ")
-	query := fmt.Sprintf(`SELECT %s, %s, %s FROM %s WHERE %s ORDER BY %s LIMIT %d`, keys, c.Record, c.Column, c.Table, strings.Join(conditions, " AND "), keys, c.rows())
+	query := fmt.Sprintf(`SELECT %s, %s, %s FROM %s WHERE %s ORDER BY %s LIMIT %d`, keys, c.Record, value, c.Table, strings.Join(conditions, " AND "), keys, c.rows())
 	var rows []sealedRow
 	err := u.EachRow(ctx, "read sealed values of "+c.Table, func(found *sql.Rows) error {
 		row := sealedRow{keys: make([]string, len(c.Keys)), of: outbound.SecretField{Field: c.Column}}
@@ -109,6 +107,9 @@ func (c SealedColumn) open(ctx context.Context, u *Unit, row sealedRow) (value [
 	return value, false, err
 }
 
+// maxResealed is how many bytes of values are sealed anew in one unit, where there are several.
+const maxResealed = 1 << 20
+
 // Reseal seals values anew that are not sealed by the newest key.
 func (u *Unit) Reseal(ctx context.Context, at outbound.SealedCursor) (next outbound.SealedCursor, resealed int, err error) {
 	prefix, err := u.store.Cipher.Prefix(ctx, u)
@@ -116,25 +117,48 @@ func (u *Unit) Reseal(ctx context.Context, at outbound.SealedCursor) (next outbo
 		return at, 0, err
 	}
 	c := SealedColumns[at.Column]
+	newest := prefix
+	if !c.Bytes {
+		newest = []byte(textPrefix(prefix))
+	}
+	isOld := func(row sealedRow) bool { return !bytes.HasPrefix(row.value, newest) }
+	if !u.Writes() {
+		if c.Of01 { // whether it may be sealed only a unit that writes can tell
+			return at, 1, nil
+		}
+		rows, err := c.read(ctx, u, at.After, fmt.Sprintf("substr(%s, 1, %d)", c.Column, len(newest)))
+		if err != nil {
+			return at, 0, err
+		}
+		for _, row := range rows {
+			if isOld(row) {
+				resealed++
+			}
+		}
+		return c.next(at, rows, len(rows)), resealed, nil
+	}
 	if c.Of01 {
 		if everyone, err := u.everyoneOpens(ctx); err != nil || !everyone {
 			at.Left++ // some may be in clear
-			return c.next(at, nil), 0, err
+			return c.next(at, nil, 0), 0, err
 		}
 	}
-	where, beginsWith := "substr("+c.Column+", 1, 5) <> $1", any(prefix)
-	if !c.Bytes {
-		text := textPrefix(prefix)
-		where, beginsWith = fmt.Sprintf("substr(%s, 1, %d) <> $1", c.Column, len(text)), text
-	}
-	rows, err := c.read(ctx, u, at.After, where, []any{beginsWith})
+	rows, err := c.read(ctx, u, at.After, c.Column)
 	if err != nil {
 		return at, 0, err
 	}
 	if err := u.overwriteOld(ctx, true); err != nil {
 		return at, 0, err
 	}
+	looked, written := 0, 0
 	for _, row := range rows {
+		if written > 0 && written+len(row.value) > maxResealed {
+			break
+		}
+		looked++
+		if !isOld(row) {
+			continue
+		}
 		switch value, _, err := c.open(ctx, u, row); {
 		case outbound.IsUnreadableSecret(err):
 			at.Left++
@@ -145,9 +169,10 @@ func (u *Unit) Reseal(ctx context.Context, at outbound.SealedCursor) (next outbo
 				return at, 0, err
 			}
 			resealed++
+			written += len(row.value)
 		}
 	}
-	return c.next(at, rows), resealed, u.overwriteOld(ctx, false)
+	return c.next(at, rows, looked), resealed, u.overwriteOld(ctx, false)
 }
 
 // overwriteOld has what the unit replaces overwritten in the file of the database, which may have been in clear.
@@ -181,10 +206,10 @@ func (c SealedColumn) write(ctx context.Context, u *Unit, row sealedRow, value [
 	return err
 }
 
-// next is where to go on after rows of the column.
-func (c SealedColumn) next(at outbound.SealedCursor, rows []sealedRow) outbound.SealedCursor {
-	if len(rows) == c.rows() { // there may be more
-		at.After = slices.Clone(rows[len(rows)-1].keys)
+// next is where to go on after the rows of the column that were looked at, of those that were read.
+func (c SealedColumn) next(at outbound.SealedCursor, read []sealedRow, looked int) outbound.SealedCursor {
+	if looked < len(read) || looked == c.rows() { // there may be more
+		at.After = slices.Clone(read[looked-1].keys)
 		return at
 	}
 	at.Column, at.After = at.Column+1, nil
@@ -195,7 +220,7 @@ func (c SealedColumn) next(at outbound.SealedCursor, rows []sealedRow) outbound.
 // CheckSealed tries to open values.
 func (u *Unit) CheckSealed(ctx context.Context, at outbound.SealedCursor) (next outbound.SealedCursor, found outbound.SealedValues, err error) {
 	c := SealedColumns[at.Column]
-	rows, err := c.read(ctx, u, at.After, "", nil)
+	rows, err := c.read(ctx, u, at.After, c.Column)
 	if err != nil {
 		return at, found, err
 	}
@@ -222,7 +247,7 @@ func (u *Unit) CheckSealed(ctx context.Context, at outbound.SealedCursor) (next 
 			found.Sealed++
 		}
 	}
-	return c.next(at, rows), found, nil
+	return c.next(at, rows, len(rows)), found, nil
 }
 
 // reasonOf is why a value does not open.
