@@ -6,8 +6,10 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Compiler compiles what runs compute with. It holds nothing and may be shared.
-type Compiler struct{}
+// Compiler compiles what runs compute with. It may be shared.
+type Compiler struct {
+	Links *run.Links // what link() gives; nil where it fails
+}
 
 var _ outbound.Compiler = Compiler{}
 
@@ -19,8 +21,8 @@ var _ outbound.Compiler = Compiler{}
 var runLimits = language.Limits{Source: run.MaxSource, Depth: 2 * language.DefaultDepth}
 
 // Compile reads one expression.
-func (Compiler) Compile(source string, roots ...string) (run.Expression, error) {
-	return expressionOrError(runLimits.Compile(source, roots...))
+func (c Compiler) Compile(source string, roots ...string) (run.Expression, error) {
+	return c.expressionOrError(runLimits.Compile(source, roots...))
 }
 
 // CheckFunction reports whether the source is an arrow function, and what is wrong with it.
@@ -30,14 +32,29 @@ func (Compiler) CheckFunction(source string, roots ...string) (isFunction bool, 
 }
 
 // CompileTemplates reads every string within a JSON tree as a template.
-func (Compiler) CompileTemplates(tree any, roots ...string) (run.Expression, error) {
-	return expressionOrError(compileTree(tree, runLimits, roots...))
+func (c Compiler) CompileTemplates(tree any, roots ...string) (run.Expression, error) {
+	return c.expressionOrError(compileTree(tree, runLimits, roots...))
 }
 
 // expressionOrError keeps a nil program out of the interface.
-func expressionOrError(p *language.Program, err error) (run.Expression, error) {
+func (c Compiler) expressionOrError(p *language.Program, err error) (run.Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, nil
+	if c.Links == nil {
+		return p, nil
+	}
+	return linking{p, c.Links}, nil
+}
+
+// linking is a program with what link() gives.
+type linking struct {
+	*language.Program
+	links *run.Links
+}
+
+// Evaluate adds the links to the environment.
+func (l linking) Evaluate(env run.Env) (any, error) {
+	env.Links = l.links
+	return l.Program.Evaluate(env)
 }

@@ -45,7 +45,7 @@ func TestTheBuiltInNodesAreThoseOfTheSpecification(t *testing.T) {
 
 func TestEveryConfigurationMemberIsDeclared(t *testing.T) {
 	for nodeType, want := range map[node.Type][]string{
-		node.Input:           {"prompt", "inputType", "required", "timeoutMs"},
+		node.Input:           {"title", "prompt", "inputType", "required", "form", "assignee", "timeoutMs"},
 		node.Wait:            {"delayMs", "until"},
 		node.WaitForEvent:    {"event", "timeoutMs"},
 		node.Condition:       {"condition", "trueBranch", "falseBranch"},

@@ -43,6 +43,9 @@ type behaviour struct {
 	// What is wrong with a name is reported where the value stands.
 	namedMember string
 
+	// literalMember is the member of the configuration in which there are no templates; empty for none.
+	literalMember string
+
 	// instantMember is text of the configuration that may be milliseconds since 1970 as well.
 	instantMember string
 
@@ -51,7 +54,7 @@ type behaviour struct {
 }
 
 var behaviours = map[Type]behaviour{
-	Input:     {outputs: inputOutputs},
+	Input:     {checkConfig: checkInput, literalMember: formMember, outputs: questionOutputs},
 	Wait:      {checkConfig: checkWait, instantMember: "until"},
 	Transform: {checkConfig: checkTransform},
 	CallWorkflow: {
@@ -66,7 +69,24 @@ func (n NodeType) behaviour() behaviour {
 	if !n.BuiltIn {
 		return behaviour{}
 	}
+	if n.Type == Input && !n.asksForms() {
+		return behaviour{outputs: inputOutputs}
+	}
 	return behaviours[n.Type]
+}
+
+// Templated is the part of a configuration in whose texts {{ expressions }} are resolved.
+func (n NodeType) Templated(config map[string]any) map[string]any {
+	literal := n.behaviour().literalMember
+	switch _, given := config[literal]; {
+	case !n.HasTemplates:
+		return nil
+	case literal == "" || !given:
+		return config
+	}
+	config = maps.Clone(config)
+	delete(config, literal)
+	return config
 }
 
 // CheckConfig records in r, under path, everything that is wrong with a node's

@@ -30,7 +30,7 @@ func stored(owner tenant.ID, nodeType node.Type, version string, change ...func(
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-var platformEntries = []string{"input 1.0.0", "wait 1.0.0", "waitForEvent 1.0.0", "condition 1.0.0", "switch 1.0.0", "transform 1.0.0", "httpRequest 1.1.0", "callWorkflow 1.0.0", "forEach 1.0.0", "return 1.0.0", "code 1.0.0"}
+var platformEntries = []string{"input 1.1.0", "wait 1.0.0", "waitForEvent 1.0.0", "condition 1.0.0", "switch 1.0.0", "transform 1.0.0", "httpRequest 1.1.0", "callWorkflow 1.0.0", "forEach 1.0.0", "return 1.0.0", "code 1.0.0"}
 
 func TestTheRulesOfTheNodeRegistry(t *testing.T) {
 	inactive := func(s *node.CustomState) { s.IsActive = false }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -67,10 +68,11 @@ type machine struct {
 	queue    []int // nodes to which an edge was settled
 	expired  []int // nodes whose pause expired in this step
 	used     Meter
-	log      []string // of the attempt that the step is about, until the entry that says how it ended
-	redacted bool     // likewise
-	prepared int64    // weight of the inputs and configurations of the attempts of this step
-	given    int64    // how much memory the values take that nodes gave in this step, once they are read
+	log      []string      // of the attempt that the step is about, until the entry that says how it ended
+	redacted bool          // likewise
+	by       *tenant.Actor // who brings what ends a pause, until the entry that says so
+	prepared int64         // weight of the inputs and configurations of the attempts of this step
+	given    int64         // how much memory the values take that nodes gave in this step, once they are read
 }
 
 func (m *machine) refuse(kind domain.Kind, code, format string, args ...any) {
@@ -135,6 +137,8 @@ func (m *machine) take(f Fact) {
 		m.itemsAnswered(f)
 	case Resumed:
 		m.resumed(f)
+	case Answered:
+		m.answered(f)
 	case EventArrived:
 		m.arrived(f)
 	case CancelRequested:

@@ -275,6 +275,8 @@ func weightOfFact(f Fact) int64 {
 		return weight
 	case Resumed:
 		return weightOf(f.Input)
+	case Answered:
+		return weightOf(f.Input)
 	case EventArrived:
 		return weightOf(f.Data)
 	}

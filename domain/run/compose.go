@@ -123,7 +123,7 @@ func (c *composed) evaluate(v view, i int, now time.Time, more map[string]any) (
 			return nil, failure
 		}
 		var value any
-		if value, err = c.expression.Evaluate(Env{Values: v.values(i, c.uses, more), Now: now, Meter: v.meter}); err == nil {
+		if value, err = c.expression.Evaluate(v.env(v.values(i, c.uses, more), now)); err == nil {
 			return value, nil
 		}
 		err = c.located(err)

@@ -3,8 +3,11 @@ package run
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -94,10 +97,66 @@ type encodedPause struct {
 	Event     string    `json:"event"`
 	Since     *instant  `json:"since"`
 	Until     *instant  `json:"until"`
-	Seq       int64     `json:"seq"`
+	Seq       pauseSeq  `json:"seq"`
 	Run       ID        `json:"run"`
 	RunPaused bool      `json:"runPaused"`
 	TokenHash string    `json:"tokenHash"`
+
+	Question   *encodedQuestion `json:"question"`
+	AnsweredBy *encodedActor    `json:"answeredBy"`
+}
+
+// pauseSeq is a number, or a text where the pause is guarded.
+type pauseSeq struct {
+	number  int64
+	guarded bool
+}
+
+// UnmarshalJSON reads either.
+func (s *pauseSeq) UnmarshalJSON(text []byte) (err error) {
+	if s.guarded = len(text) > 1 && text[0] == '"'; s.guarded {
+		text = text[1 : len(text)-1]
+	}
+	s.number, err = strconv.ParseInt(string(text), 10, 64)
+	return err
+}
+
+type encodedQuestion struct {
+	Title    string            `json:"title"`
+	Prompt   string            `json:"prompt"`
+	Assignee string            `json:"assignee"`
+	Kind     string            `json:"kind"`
+	Single   bool              `json:"single"`
+	Form     node.Declarations `json:"form"`
+}
+
+func (e *encodedQuestion) question() *Question {
+	if e == nil {
+		return nil
+	}
+	return &Question{Title: e.Title, Prompt: e.Prompt, Assignee: e.Assignee, Kind: e.Kind, Single: e.Single, Form: e.Form}
+}
+
+// DecodeQuestion reads what [EncodeQuestion] wrote.
+func DecodeQuestion(text []byte) (*Question, error) {
+	var e encodedQuestion
+	if err := json.Unmarshal(text, &e); err != nil {
+		return nil, fmt.Errorf("run: decode question: %w", err)
+	}
+	return e.question(), nil
+}
+
+type encodedActor struct {
+	Kind    tenant.ActorKind `json:"kind"`
+	ID      string           `json:"id"`
+	Subject string           `json:"subject"`
+}
+
+func (e *encodedActor) actor() *tenant.Actor {
+	if e == nil {
+		return nil
+	}
+	return &tenant.Actor{Kind: e.Kind, ID: e.ID, Subject: e.Subject}
 }
 
 func (e *encodedNode) node() NodeState {
@@ -111,7 +170,8 @@ func (e *encodedNode) node() NodeState {
 		n.Status = NodePending
 	}
 	if p := e.Pause; p != nil {
-		n.Pause = &Pause{Kind: p.Kind, Event: p.Event, Until: p.Until.time(), Seq: p.Seq, Run: p.Run, RunPaused: p.RunPaused, TokenHash: p.TokenHash}
+		n.Pause = &Pause{Kind: p.Kind, Event: p.Event, Until: p.Until.time(), Seq: p.Seq.number, Guarded: p.Seq.guarded, Run: p.Run, RunPaused: p.RunPaused, TokenHash: p.TokenHash,
+			Question: p.Question.question(), AnsweredBy: p.AnsweredBy.actor()}
 		if since := p.Since.time(); since != nil {
 			n.Pause.Since = *since
 		}

@@ -30,7 +30,7 @@ func (p planner) effect(n workflow.Node, kind node.NodeType, config map[string]a
 	if kind.Computes {
 		e.sees.addRootsWithin(config)
 	}
-	if !kind.HasTemplates || !holdsTemplate(config) {
+	if !holdsTemplate(kind.Templated(config)) {
 		e.config = kind.Config.ApplyDefaults(config)
 		return e
 	}

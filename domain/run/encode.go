@@ -1,9 +1,11 @@
 package run
 
 import (
+	"encoding/json"
 	"strconv"
 	"time"
 
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -21,8 +23,12 @@ func (p *Progress) size() int {
 	total := 128
 	for i := range p.Nodes {
 		total += 192
-		if n := &p.Nodes[i]; n.OutputSeq == 0 {
+		n := &p.Nodes[i]
+		if n.OutputSeq == 0 {
 			total += len(n.Output)
+		}
+		if n.Pause != nil {
+			total += n.Pause.Question.size()
 		}
 	}
 	return total
@@ -185,10 +191,12 @@ func (w *writer) node(n *NodeState) {
 		w.text("event", p.Event)
 		w.time("since", &p.Since)
 		w.time("until", p.Until)
-		w.number("seq", p.Seq)
+		w.pauseSeq(p)
 		w.text("run", string(p.Run))
 		w.flag("runPaused", p.RunPaused)
 		w.text("tokenHash", p.TokenHash)
+		w.question(p.Question)
+		w.actor("answeredBy", p.AnsweredBy)
 		w.close()
 	}
 	w.close()
@@ -218,4 +226,53 @@ func (w *writer) dead(n *NodeState) {
 	if len(n.Undecided) > 0 {
 		w.close()
 	}
+}
+
+// pauseSeq writes the number of a pause: as a text where the first release, which reads no text there,
+// would take any answer.
+func (w *writer) pauseSeq(p *Pause) {
+	if p.Guarded {
+		w.text("seq", strconv.FormatInt(p.Seq, 10))
+		return
+	}
+	w.number("seq", p.Seq)
+}
+
+func (w *writer) question(q *Question) {
+	if q == nil {
+		return
+	}
+	w.name("question")
+	w.raws(EncodeQuestion(q))
+}
+
+func (w *writer) actor(name string, a *tenant.Actor) {
+	if a == nil {
+		return
+	}
+	w.name(name)
+	w.open()
+	w.text("kind", string(a.Kind))
+	w.text("id", a.ID)
+	w.text("subject", a.Subject)
+	w.close()
+}
+
+// raws appends a value to its name.
+func (w *writer) raws(text []byte) { w.b = append(w.b, text...) }
+
+// EncodeQuestion writes a question as one JSON object.
+func EncodeQuestion(q *Question) []byte {
+	w := &writer{}
+	w.open()
+	w.text("title", q.Title)
+	w.text("prompt", q.Prompt)
+	w.text("assignee", q.Assignee)
+	w.text("kind", q.Kind)
+	w.flag("single", q.Single)
+	if form, err := json.Marshal(q.Form); err == nil { // of what was read from JSON
+		w.raw("form", form)
+	}
+	w.close()
+	return w.b
 }

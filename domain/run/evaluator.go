@@ -77,7 +77,7 @@ func (e *evaluator) evaluate(v view, i int, now time.Time, more map[string]any) 
 			return nil, failure
 		}
 		var value any
-		if value, err = e.expression.Evaluate(Env{Values: v.values(i, e.uses, more), Now: now, Meter: v.meter}); err == nil {
+		if value, err = e.expression.Evaluate(v.env(v.values(i, e.uses, more), now)); err == nil {
 			return value, nil
 		}
 	}

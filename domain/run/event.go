@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -26,7 +27,7 @@ type Event struct {
 
 // Fact says what happened: [Started], [AttemptCompleted], [AttemptFailed], [AttemptPaused],
 // [AttemptCalled], [AttemptPostponed], [ChildrenChanged], [ItemsPaused], [ItemsEnded], [TimeReached],
-// [Resumed], [EventArrived], [CancelRequested] or [RetryRequested].
+// [Resumed], [Answered], [EventArrived], [CancelRequested] or [RetryRequested].
 type Fact interface{ fact() }
 
 // Started begins a pending run, or goes on with one that had ended, where it is of an item and its
@@ -79,6 +80,18 @@ type TimeReached struct{}
 type Resumed struct {
 	Token string
 	Input json.RawMessage // any JSON value; nil for none
+	By    *tenant.Actor   // nil where nobody knows
+}
+
+// Answered answers a question that a node asks. It is refused as NotFound with the code
+// pause_not_found when no node of the run asked it, as a Conflict already_answered when somebody
+// was first, not_paused when the run does not wait for it any more, expired when it has stopped
+// waiting, and as Invalid with the code input_invalid when another answer is asked for; then it
+// goes on waiting.
+type Answered struct {
+	Seq   int64           // of the pause
+	Input json.RawMessage // any JSON value; nil for none
+	By    tenant.Actor
 }
 
 // EventArrived is an event for the run's entity. Every node that waits for this
@@ -90,6 +103,7 @@ type Resumed struct {
 type EventArrived struct {
 	Event string
 	Data  json.RawMessage // any JSON value; nil for none
+	By    *tenant.Actor   // who brought it; nil where nobody knows
 }
 
 // CancelRequested ends the run. A run that has ended refuses it as a Conflict
@@ -106,6 +120,7 @@ type CancelRequested struct {
 // as a Conflict run_not_failed.
 type RetryRequested struct{}
 
+func (Answered) fact()         {}
 func (AttemptCalled) fact()    {}
 func (AttemptPostponed) fact() {}
 func (ChildrenChanged) fact()  {}

@@ -1,6 +1,10 @@
 package run
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+)
 
 // Compiler compiles what nodes and edges compute with. Sources were checked with
 // the same roots when the version was published, and some are put together from
@@ -55,4 +59,10 @@ type Env struct {
 	Values map[string]any // JSON trees by root; an absent root is undefined
 	Now    time.Time      // what now() gives: the time of the event that led to the evaluation, the same on every replay
 	Meter  *Meter         // counts what the evaluation costs, also where it fails; nil where nothing is metered
+
+	// Whose run evaluates, empty outside of one, and the addresses that link() gives for the ids of
+	// its nodes; nil where there are none.
+	Tenant tenant.ID
+	Run    ID
+	Links  *Links
 }

@@ -86,45 +86,6 @@ func described(value any) string {
 	return kindOf(value)
 }
 
-// inputAction pauses until a person answers.
-type inputAction struct {
-	answer  node.FieldSchema
-	timeout time.Duration // 0 for none
-}
-
-func (a inputAction) begin(m *machine, i int) { m.pause(i, PauseInput, "", a.timeout) }
-
-// read takes an answer: the value itself, or an object whose only member is value,
-// besides the entityId by which an event may have found the run.
-func (a inputAction) read(field string, text json.RawMessage) (value any, err *domain.Error) {
-	var r domain.Rules
-	given := len(text) > 0
-	if given {
-		tree, problem := parse(text)
-		r.Check(problem == nil, field, domain.BadFormat, "must be a JSON value")
-		value = tree
-	}
-	if wrapped, isObject := value.(map[string]any); isObject {
-		members := len(wrapped)
-		if _, named := wrapped["entityId"]; named {
-			members--
-		}
-		if inner, named := wrapped["value"]; named && members == 1 {
-			field, value = domain.Member(field, "value"), inner
-		}
-	}
-	switch {
-	case value != nil:
-		a.answer.Check(&r, field, value)
-	case a.answer.Required():
-		r.Check(false, field, domain.Required, "must be given")
-	}
-	if found := r.Violations(); len(found) > 0 {
-		return nil, &domain.Error{Kind: domain.Invalid, Code: CodeInputInvalid, Message: "The answer does not fit what the node asks for.", Violations: found}
-	}
-	return value, nil
-}
-
 // eventAction pauses until an event arrives.
 type eventAction struct {
 	event   string
@@ -135,19 +96,24 @@ func (l eventAction) begin(m *machine, i int) { m.pause(i, PauseEvent, l.event, 
 
 // pause lets a node wait; a timeout of 0 means without end.
 func (m *machine) pause(i int, kind PauseKind, event string, timeout time.Duration) {
+	m.pauseFor(i, Pause{Kind: kind, Event: event}, timeout)
+}
+
+// pauseFor is pause for what is known of the pause.
+func (m *machine) pauseFor(i int, p Pause, timeout time.Duration) {
 	n := m.node(i)
-	p := Pause{Kind: kind, Event: event, Since: m.at, Seq: m.s.Seq + 1}
+	p.Since, p.Seq = m.at, m.s.Seq+1
 	if timeout > 0 {
 		until := truncated(m.at.Add(timeout))
 		p.Until = &until
 	}
 	token := ""
-	if kind.ByOthers() {
+	if p.Kind.ByOthers() {
 		token = Token(m.secret, m.s.ID, n.ID, p.Seq)
 		p.TokenHash = hashToken(token)
 	}
 	n.Status, n.Pause, n.Failure = NodeWaiting, &p, nil
-	m.record(Entry{Type: EntryNodeWaiting, Node: n.ID, Until: p.Until})
+	m.record(Entry{Type: EntryNodeWaiting, Node: n.ID, Until: p.Until, Question: p.Question})
 	m.emit(DomainEvent{Type: RunPaused, Node: n.ID, Pause: &p, Token: token})
 }
 
@@ -160,7 +126,9 @@ func (m *machine) resumed(f Resumed) {
 	}
 	switch n := m.node(i); {
 	case n.Status == NodeWaiting && !m.overdue(n):
+		m.by = f.By
 		m.step.Refused = m.answer(i, "input", f.Input)
+		m.by = nil
 	case n.Status == NodeWaiting || n.Status == NodeFailed && n.Failure.Code == CodeExpired:
 		m.refuse(domain.Conflict, "expired", "The run has stopped waiting for this answer: it came too late.")
 	default:
@@ -236,7 +204,9 @@ func (m *machine) arrived(f EventArrived) {
 		if m.node(i).Status != NodeWaiting {
 			continue // one before it ended the run
 		}
-		if problem := m.answer(i, "eventData", f.Data); problem == nil {
+		m.by = f.By
+		problem := m.answer(i, "eventData", f.Data)
+		if m.by = nil; problem == nil {
 			taken = true
 		} else if refused == nil {
 			refused = problem
@@ -261,6 +231,9 @@ func (m *machine) expiredFor(event string) bool {
 func (m *machine) answer(i int, field string, text json.RawMessage) *domain.Error {
 	n := m.node(i)
 	if a, asks := m.plan.nodes[i].action.(inputAction); asks {
+		if q := n.Pause.Question; q != nil {
+			a.form, a.single = node.RestoreForm(q.Form), q.Single
+		}
 		value, err := a.read(field, text)
 		if err == nil {
 			m.give(i, map[string]any{"value": value}, "")

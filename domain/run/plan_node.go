@@ -32,7 +32,7 @@ func (p planner) action(n workflow.Node) (action, map[string]any) {
 		return brokenf(CodeTypeUnavailable, "There is no node type "+strconv.Quote(n.Type)+" in version "+strconv.Quote(n.Version)+" any more."), config
 	}
 	config = kind.ReadConfig(config)
-	if templated := kind.HasTemplates && holdsTemplate(config); !templated {
+	if !holdsTemplate(kind.Templated(config)) {
 		var r domain.Rules
 		kind.CheckConfig(&r, "config", config)
 		if f := invalid(CodeConfigInvalid, r.Violations()); f != nil {
@@ -47,12 +47,12 @@ func (p planner) action(n workflow.Node) (action, map[string]any) {
 	case kind.HasEffect, kind.Computes:
 		return p.effect(n, kind, config), config
 	}
-	return p.pure(kind.Type, config), config
+	return p.pure(kind, config), config
 }
 
 // pure makes a built-in node ready that has no effect outside.
-func (p planner) pure(t node.Type, config map[string]any) action {
-	switch t {
+func (p planner) pure(kind node.NodeType, config map[string]any) action {
+	switch kind.Type {
 	case node.Condition:
 		return p.condition(config)
 	case node.Switch:
@@ -67,9 +67,9 @@ func (p planner) pure(t node.Type, config map[string]any) action {
 	case node.Return:
 		return p.returns(config)
 	case node.Input:
-		return inputAction{answer: node.AnswerSchema(config), timeout: milliseconds(config["timeoutMs"])}
+		return p.input(kind, config)
 	}
-	return brokenf(CodeTypeUnavailable, "There is nothing that runs a node of type "+strconv.Quote(string(t))+".")
+	return brokenf(CodeTypeUnavailable, "There is nothing that runs a node of type "+strconv.Quote(string(kind.Type))+".")
 }
 
 // lookup finds the type of a node. What the tenant has disabled is still there for

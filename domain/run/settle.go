@@ -80,7 +80,10 @@ func (m *machine) complete(i int, branch string) {
 	n.Status, n.Branch, n.Failure, n.FinishedAt = NodeCompleted, branch, nil, &at
 	m.s.Executed = append(m.s.Executed, n.ID)
 	m.goOn(before)
-	m.record(Entry{Type: EntryNodeCompleted, Node: n.ID, Attempt: n.Attempts, Branch: branch})
+	by := m.by
+	m.by = nil
+	n.noteActor(by)
+	m.record(Entry{Type: EntryNodeCompleted, Node: n.ID, Attempt: n.Attempts, Branch: branch, By: by})
 	m.emitResumed(n, before)
 	m.leave(i)
 }

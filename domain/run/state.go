@@ -145,5 +145,10 @@ type Pause struct {
 	Seq       int64      // of the entry that began it, which tells pauses of one node apart
 	Run       ID         // that is waited for; empty for none
 	RunPaused bool       // all runs that are waited for are paused themselves, so that the clock of this one may stand still
-	TokenHash string     // SHA-256 of the resume token in base64url; empty when no token ends it
+	Question  *Question  // that a person is asked; nil for none, and of one that an earlier version of the gateway asked
+	Guarded   bool       // what ends it is nothing for the first release, which would take any answer
+
+	AnsweredBy *tenant.Actor // who ended it; nil where nobody did who is known
+
+	TokenHash string // SHA-256 of the resume token in base64url; empty when no token ends it
 }

@@ -133,6 +133,9 @@ type Entry struct {
 	Log     []string        // what the attempt wrote, of node.retrying, node.failed and node.completed
 	Until   *time.Time
 
+	Question *Question     // of node.waiting: what a person is asked; nil for none
+	By       *tenant.Actor // of node.completed: who brought what the node waited for; nil where nobody did who is known
+
 	Redacted bool // a secret was taken out of the answer to the attempt; with Log
 }
 

@@ -287,5 +287,10 @@ func (v view) runRoot() map[string]any {
 	return v.run.cache.run
 }
 
+// env is what an evaluation in the run sees.
+func (v view) env(values map[string]any, now time.Time) Env {
+	return Env{Values: values, Now: now, Meter: v.meter, Tenant: v.run.state.Tenant, Run: v.run.state.ID}
+}
+
 // truncated is a time as the run keeps it.
 func truncated(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

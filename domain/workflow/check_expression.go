@@ -82,7 +82,7 @@ func (c *checker) checkTemplates(about subject, s *step, at site) typing.Type {
 	if !s.kind.HasTemplates {
 		return typing.Any
 	}
-	return shaped(about, s.config, func(where subject, text string) typing.Type {
+	return shaped(about, s.kind.Templated(s.config), func(where subject, text string) typing.Type {
 		if !strings.Contains(text, "{{") {
 			return typing.Value(text)
 		}
@@ -290,7 +290,7 @@ func (c *checker) templates(about subject, s step) []template {
 		return nil
 	}
 	var found []template
-	walkTexts(about, s.config, func(at subject, text string) {
+	walkTexts(about, s.kind.Templated(s.config), func(at subject, text string) {
 		if strings.Contains(text, "{{") {
 			found = append(found, template{at, text})
 		}

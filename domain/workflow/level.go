@@ -1,6 +1,8 @@
 package workflow
 
 import (
+	"strings"
+
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/process"
 )
@@ -10,7 +12,15 @@ func (g Graph) level(types interface {
 	Lookup(t node.Type, v node.SemVer) (node.NodeType, bool)
 },
 ) (highest process.Level) {
+	for _, e := range g.edges {
+		if linksToAnswer(e.Guard()) {
+			highest = process.SecondRelease
+		}
+	}
 	for _, n := range g.nodes {
+		if linksToAnswer(n.Config.String()) {
+			highest = max(highest, process.SecondRelease)
+		}
 		if n.Retry != nil || n.Timeout != nil || n.Parent != "" {
 			highest = max(highest, process.SecondRelease)
 		}
@@ -22,3 +32,6 @@ func (g Graph) level(types interface {
 	}
 	return highest
 }
+
+// linksToAnswer says whether a text may call [LinkFunction], which the first release does not have.
+func linksToAnswer(text string) bool { return strings.Contains(text, LinkFunction+"(") }

@@ -1,6 +1,11 @@
 package workflow
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+)
 
 // Named is a member of a root that an expression reads by a name that is written out,
 // such as fetch in nodes.fetch.id and nodes["fetch"]. What nodes[input.id] reads is known
@@ -16,6 +21,9 @@ type Named struct {
 // the others, so what it reads of them is never there.
 func (c *checker) checkNamed(about subject, named []Named, at site) {
 	for _, n := range named {
+		if n.Root == LinkFunction {
+			c.checkLinked(about, n, at)
+		}
 		if n.Root != RootNodes {
 			continue
 		}
@@ -34,6 +42,22 @@ func (c *checker) checkNamed(about subject, named []Named, at site) {
 			c.found.addAt(about, n.At, NodeNotBefore, "must name nodes that lead here: at %s, %s does not, so it is never there", n.At, quote(n.Name))
 			return
 		}
+	}
+}
+
+// checkLinked reports what link() names that asks nobody.
+func (c *checker) checkLinked(about subject, n Named, at site) {
+	place, exists := c.g.index[NodeID(n.Name)]
+	switch {
+	case !exists:
+		c.found.addAt(about, n.At, UnknownNode, "must link to a node of the version: at %s, there is no node %s", n.At, quote(n.Name))
+		return
+	case c.g.nodes[place].Type != string(node.Input):
+		c.found.addAt(about, n.At, domain.NotAllowed, "must link to a node of the type %q: at %s, %s asks nobody", node.Input, n.At, quote(n.Name))
+		return
+	}
+	if at.place >= 0 && c.g.nodes[place].Parent != c.g.nodes[at.place].Parent {
+		c.found.addAt(about, n.At, domain.NotAllowed, "must link to a node of the same body: at %s, the runs of the items of another body ask %s", n.At, quote(n.Name))
 	}
 }
 

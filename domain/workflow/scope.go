@@ -13,6 +13,10 @@ const (
 	RootAcc     = "acc"     // in reduce: what was computed so far
 )
 
+// LinkFunction is the function of the expression language that gives the address of the page for an
+// answer, of the node that it names.
+const LinkFunction = "link"
+
 // NodeScope lists the roots of an expression in a node's configuration.
 func NodeScope() []string { return []string{RootInput, RootPayload, RootNodes, RootRun} }
 

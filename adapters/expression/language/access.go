@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja/ast"
+
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // access compiles what reads out of a value: members, calls and the chains of
@@ -123,6 +125,7 @@ func (c *compiler) call(n *ast.CallExpression) Eval {
 	case *ast.Identifier:
 		name := callee.Name.String()
 		if f, ok := functions[name]; ok && c.builtIn(name) {
+			c.noteLink(name, n)
 			return c.callFunction(n, f)
 		}
 		if _, absent := absentNames[name]; absent && c.builtIn(name) {
@@ -147,6 +150,16 @@ func (c *compiler) call(n *ast.CallExpression) Eval {
 		return c.reject(n.Idx0(), CodeNotAllowed, "?.( is not permitted; methods are known by their names, call them with .name( )")
 	}
 	return c.reject(n.Idx0(), CodeNotAllowed, "only methods by their name, built-in functions and arrow functions can be called")
+}
+
+// noteLink notes the node that a link leads to, where that is written out.
+func (c *compiler) noteLink(function string, n *ast.CallExpression) {
+	if function != workflow.LinkFunction || len(n.ArgumentList) == 0 {
+		return
+	}
+	if id, written := n.ArgumentList[0].(*ast.StringLiteral); written {
+		c.members = append(c.members, Member{function, id.Value.String(), c.offset(id.Idx)})
+	}
 }
 
 func (c *compiler) arguments(list []ast.Expression) []argument {

@@ -3,6 +3,8 @@ package language
 import (
 	"math"
 	"strings"
+
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // builtin is a function of the language. It must not keep args.
@@ -37,6 +39,7 @@ var constants = map[string]any{
 // functions are the built-in names that are called.
 var functions = map[string]builtin{
 	"now":                now,
+	"link":               link,
 	"Number":             toNumber,
 	"String":             toText,
 	"Boolean":            func(_ *Machine, args []any) any { return truthy(argumentAt(args, 0)) },
@@ -81,6 +84,20 @@ func now(m *Machine, _ []any) any {
 		panic(m.fault(CodeNoTime, "now() has no time here; it is known while a run is under way"))
 	}
 	return float64(m.env.Now.UnixMilli())
+}
+
+// link gives the address of the page for the answer to a question.
+func link(m *Machine, args []any) any {
+	if m.env.Links == nil || m.env.Run == "" {
+		panic(m.fault(CodeNoLink, "link() has no address here; it is known while a run is under way"))
+	}
+	node, isText := m.read(argumentAt(args, 0)).(string)
+	if !isText {
+		panic(m.fault(CodeBadArgument, "link takes the id of a node, as link(\"approve\")"))
+	}
+	m.work(len(node))
+	m.alloc(1024 + 4*len(node))
+	return m.env.Links.Of(m.env.Tenant, m.env.Run, workflow.NodeID(node))
 }
 
 func isSafeInteger(_ *Machine, args []any) any {

@@ -11,6 +11,7 @@ var descriptions = map[string]description{
 	"Infinity":  {"Infinity: number", "Greater than any other number."},
 
 	"now":                {"now(): number", "The time, in milliseconds since 1970."},
+	"link":               {"link(nodeId): string", "The address of the page on which a person answers the question of the node, also before it is asked."},
 	"Number":             {"Number(value): number", "The number that a text spells; NaN for none."},
 	"String":             {"String(value): string", "The value as text."},
 	"Boolean":            {"Boolean(value): boolean", "Whether the value counts as true."},

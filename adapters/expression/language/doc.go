@@ -6,7 +6,7 @@
 // A source is parsed by goja's parser and compiled to closures; what is not on the
 // list of what is permitted is a problem when it is compiled. Names at the
 // beginning are the roots that the caller permits, parameters of arrow functions,
-// undefined, NaN, Infinity, the functions now, Number, String, Boolean, parseInt,
+// undefined, NaN, Infinity, the functions now, link, Number, String, Boolean, parseInt,
 // parseFloat, isNaN, isFinite, encodeURI and encodeURIComponent, and members of
 // Math, JSON, Object, Number and Array. now() is the instant that the environment
 // names, in milliseconds since 1970.

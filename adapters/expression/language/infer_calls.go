@@ -8,7 +8,7 @@ import (
 
 // functionTypes are what the built-in functions give.
 var functionTypes = map[string]typing.Type{
-	"now": typing.Of(typing.Number), "Number": typing.Of(typing.Number), "String": typing.Of(typing.String), "Boolean": typing.Of(typing.Boolean),
+	"now": typing.Of(typing.Number), "link": typing.Of(typing.String), "Number": typing.Of(typing.Number), "String": typing.Of(typing.String), "Boolean": typing.Of(typing.Boolean),
 	"parseInt": typing.Of(typing.Number), "parseFloat": typing.Of(typing.Number), "isNaN": typing.Of(typing.Boolean), "isFinite": typing.Of(typing.Boolean),
 	"encodeURI": typing.Of(typing.String), "encodeURIComponent": typing.Of(typing.String),
 }

@@ -22,6 +22,7 @@ const (
 	CodeBadArgument = "bad_argument"  // an argument or operand that the operation refuses
 	CodeBadJSON     = "json_invalid"  // JSON.parse of something else
 	CodeBadData     = "data_invalid"  // the environment holds what no JSON tree holds
+	CodeNoLink      = "link_unknown"  // link() in an environment without pages
 	CodeNoTime      = "time_unknown"  // now() in an environment without a time
 	CodeSteps       = "steps_limit"   // Limits.Steps are used up
 	CodeMemory      = "memory_limit"  // Limits.Memory is used up

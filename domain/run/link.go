@@ -1,0 +1,78 @@
+package run
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Link names what the page for one answer is about: a node of a run, which may not have asked yet.
+type Link struct {
+	Tenant tenant.ID
+	Run    ID
+	Node   workflow.NodeID
+}
+
+// LinkPath is where the pages for one answer are, below the address of the gateway; a link's token
+// follows.
+const LinkPath = "/a/"
+
+// maxLink bounds a token that is read, in characters.
+const maxLink = 2048
+
+const linkSeparator = "\x00"
+
+// LinkToken is what opens the page: the link itself and an HMAC-SHA256 of it under the secret of
+// its run, in base64url with a full stop between. Without a key there is none.
+func (k Key) LinkToken(l Link) string {
+	if k == (Key{}) {
+		return ""
+	}
+	text := strings.Join([]string{string(l.Tenant), string(l.Run), string(l.Node)}, linkSeparator)
+	return base64.RawURLEncoding.EncodeToString([]byte(text)) + "." + base64.RawURLEncoding.EncodeToString(k.signLink(l.Run, text))
+}
+
+// signLink differs from what makes resume tokens, so that neither is taken for the other.
+func (k Key) signLink(id ID, text string) []byte {
+	secret := k.Secret(id)
+	mac := hmac.New(sha256.New, secret[:])
+	mac.Write([]byte("link" + linkSeparator + text))
+	return mac.Sum(nil)
+}
+
+// ReadLink reads a token; ok is false for one that the key did not make.
+func (k Key) ReadLink(token string) (l Link, ok bool) {
+	written, signature, cut := strings.Cut(token, ".")
+	if k == (Key{}) || !cut || len(token) > maxLink {
+		return Link{}, false
+	}
+	encoding := base64.RawURLEncoding.Strict()
+	text, err := encoding.DecodeString(written)
+	if err != nil {
+		return Link{}, false
+	}
+	mac, err := encoding.DecodeString(signature)
+	if err != nil {
+		return Link{}, false
+	}
+	parts := strings.SplitN(string(text), linkSeparator, 3)
+	if len(parts) != 3 || !hmac.Equal(mac, k.signLink(ID(parts[1]), string(text))) {
+		return Link{}, false
+	}
+	return Link{Tenant: tenant.ID(parts[0]), Run: ID(parts[1]), Node: workflow.NodeID(parts[2])}, true
+}
+
+// Links are the addresses of the pages for one answer.
+type Links struct {
+	Key  Key
+	Base string // the address of the gateway without a slash at its end
+}
+
+// Of is the address of the page for a node of a run.
+func (l Links) Of(owner tenant.ID, id ID, n workflow.NodeID) string {
+	return l.Base + LinkPath + l.Key.LinkToken(Link{Tenant: owner, Run: id, Node: n})
+}

@@ -1,0 +1,46 @@
+package tenant
+
+import "strconv"
+
+// ActorKind says what sort of actor did something.
+type ActorKind string
+
+// The kinds of actor.
+const (
+	ByKey        ActorKind = "apiKey"
+	ByEmbedToken ActorKind = "embedToken"
+	ByLink       ActorKind = "link" // whoever has the address of a page
+	ByOperator   ActorKind = "operator"
+)
+
+// Actor is who did something, as it is remembered.
+type Actor struct {
+	Kind    ActorKind
+	ID      string // of the key or the token; empty where there is none
+	Subject string // who uses it, in the tenant's own words; empty for nobody in particular
+}
+
+// Actor is who asks.
+func (c Caller) Actor() Actor {
+	switch {
+	case c.Key == "":
+		return Actor{Kind: ByOperator}
+	case c.KeyType == Embed:
+		return Actor{Kind: ByEmbedToken, ID: string(c.Key), Subject: c.Narrowing.Subject}
+	}
+	return Actor{Kind: ByKey, ID: string(c.Key), Subject: c.Narrowing.Subject}
+}
+
+// String names the actor in a message for the tenant.
+func (a Actor) String() string {
+	name := map[ActorKind]string{
+		ByKey: "the key " + a.ID, ByEmbedToken: "the embed token " + a.ID, ByLink: "somebody who has its link", ByOperator: "the operator",
+	}[a.Kind]
+	if name == "" {
+		name = string(a.Kind)
+	}
+	if a.Subject != "" {
+		name += " for " + strconv.Quote(a.Subject)
+	}
+	return name
+}
