@@ -20,6 +20,7 @@ import (
 // Ports are what the API calls.
 type Ports struct {
 	Admission   inbound.Admission
+	AnswerPages inbound.AnswerPages
 	APIKeys     inbound.APIKeys
 	EmbedTokens inbound.EmbedTokens
 	Completions inbound.Completions
@@ -34,6 +35,7 @@ type Ports struct {
 	NodeChecks  inbound.NodeChecks
 	NodeSecrets inbound.NodeSecrets
 	Nodes       inbound.Nodes
+	Pauses      inbound.Pauses
 	Processes   inbound.Processes
 	Publishing  inbound.Publishing
 	Runs        inbound.Runs
@@ -129,6 +131,7 @@ func New(ports Ports, opts Options) (*API, error) {
 	a.refuseShadowed(a.routes())
 	a.serveHooks()
 	a.serveConsent()
+	a.serveAnswerPages()
 	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Keys{
 		List: a.listKeys, Create: a.createKey, Revoke: a.revokeKey("keyId"), Rotate: a.rotateKey("keyId"),
 	}, opts.OperatorToken, opts.Now)

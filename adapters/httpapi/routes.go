@@ -123,6 +123,9 @@ func (a *API) runRoutes() []route {
 		{post, "/workflow-versions/:id/runs", tenant.StartVersionRun, a.startVersionRun},
 		{post, "/workflow-versions/:id/simulate", tenant.SimulateVersion, a.simulateVersion},
 		{post, "/workflow-versions/:id/nodes/:nodeId/test", tenant.TestNode, a.testNode},
+		{get, "/pauses", tenant.ReadPauses, a.listPauses},
+		{post, "/pauses/:id/answer", tenant.AnswerPause, a.answerPause},
+
 		{get, "/runs", tenant.ReadRuns, a.listRuns},
 		{get, "/runs/:id", tenant.ReadRuns, a.getRun},
 		{get, "/runs/:id/stream", tenant.FollowRun, a.streamRun},

@@ -144,6 +144,7 @@ type runNodeBody struct {
 	Waiting     *waitingBody `json:"waiting,omitempty"`
 	Log         []string     `json:"log,omitempty"`
 	Redacted    bool         `json:"redacted,omitempty"`
+	AnsweredBy  *actorBody   `json:"answeredBy,omitempty"`
 
 	InputOmitted string `json:"inputOmitted,omitempty"`
 
@@ -166,6 +167,9 @@ type waitingBody struct {
 	RunID       string `json:"runId,omitempty"`
 	Until       string `json:"until,omitempty"`
 	ResumeToken string `json:"resumeToken,omitempty"`
+
+	PauseID  string        `json:"pauseId,omitempty"`
+	Question *questionBody `json:"question,omitempty"`
 }
 
 func renderRun(s inbound.ShownRun) any {
@@ -191,7 +195,14 @@ func renderRunNodes(s inbound.ShownRun) []runNodeBody {
 		if p := n.Pause; p != nil && n.Status == run.NodeWaiting {
 			body.Waiting = &waitingBody{
 				Kind: string(p.Kind), Event: p.Event, RunID: string(p.Run), Since: exchange.Timestamp(p.Since), Until: exchange.OptionalTimestamp(p.Until), ResumeToken: s.Tokens[n.ID],
+				Question: renderQuestion(p.Question),
 			}
+			if p.Kind == run.PauseInput {
+				body.Waiting.PauseID = string(run.NewPauseID(s.Run.ID(), p.Seq))
+			}
+		}
+		if p := n.Pause; p != nil && n.Status == run.NodeCompleted {
+			body.AnsweredBy = renderActor(p.AnsweredBy)
 		}
 		all = append(all, body)
 	}
@@ -212,6 +223,9 @@ type entryBody struct {
 	Until   string   `json:"until,omitempty"`
 	Log     []string `json:"log,omitempty"`
 
+	Question *questionBody `json:"question,omitempty"`
+	By       *actorBody    `json:"by,omitempty"`
+
 	Redacted bool `json:"redacted,omitempty"`
 }
 
@@ -219,5 +233,6 @@ func renderEntry(e run.Entry) entryBody {
 	return entryBody{
 		Seq: e.Seq, Type: string(e.Type), At: exchange.Timestamp(e.At), NodeID: string(e.Node), EdgeID: string(e.Edge), Attempt: e.Attempt,
 		Branch: e.Branch, Code: e.Code, Message: e.Message, Until: exchange.OptionalTimestamp(e.Until), Log: e.Log, Redacted: e.Redacted,
+		Question: renderQuestion(e.Question), By: renderActor(e.By),
 	}
 }

@@ -20,7 +20,7 @@ func (s *Service) Resume(ctx context.Context, who tenant.Caller, idempotency dom
 		return err
 	}
 	resumed := func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
-		return s.advance(run.Resumed{Token: c.Token, Input: c.Input}, r.RefuseToken(c.Token))(r, plan, at)
+		return s.advance(run.Resumed{Token: c.Token, Input: c.Input, By: new(who.Actor())}, r.RefuseToken(c.Token))(r, plan, at)
 	}
 	_, err := s.apply(ctx, who.Scope, idempotency, c.Run, resumed, func(*run.Run) any { return nil })
 	if errors.Is(err, domain.NotFound) {

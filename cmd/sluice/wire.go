@@ -41,7 +41,7 @@ var driven = wire.NewSet(
 	wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)),
 	wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)),
 	wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)),
-	wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)),
+	linkedCompiler, wire.Bind(new(outbound.Compiler), new(expression.Compiler)),
 	sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)),
 	directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)),
 	wire.Struct(new(egress.Names)), wire.Bind(new(outbound.HostNames), new(egress.Names)),
@@ -65,6 +65,8 @@ var core = wire.NewSet(
 	connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)),
 	jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)),
 	jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)),
+	runs.NewQuestions, wire.Bind(new(inbound.Pauses), new(*runs.Questions)),
+	runs.NewPages, wire.Bind(new(inbound.AnswerPages), new(*runs.Pages)),
 	processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)),
 	schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)),
 	schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)),
@@ -109,6 +111,11 @@ func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory
 func computingRuns(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
 	clock outbound.Clock, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints, credentials outbound.Credentials) *runs.Service {
 	return runs.New(work, directory, compiler, signals, clock, random, key, budgets).WithNodes(runner, endpoints).WithCredentials(credentials)
+}
+
+// linkedCompiler has link() give addresses under which the world outside reaches the gateway.
+func linkedCompiler(public connections.PublicURL, key domainrun.Key) expression.Compiler {
+	return expression.Compiler{Links: &domainrun.Links{Key: key, Base: public}}
 }
 
 // connectedEndpoints may have connections.

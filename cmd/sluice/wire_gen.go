@@ -57,7 +57,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	keys := tenants.NewKeys(work, clock, random)
 	embedTokens := tenants.NewEmbedTokens(work, clock, random)
 	checker := expression.Checker{}
-	compiler := expression.Compiler{}
+	compiler := linkedCompiler(public, key)
 	versions := boundedVersions(work, directoryDirectory, checker, clock, random, code, compiler, budgets, opts)
 	names := egress.Names{}
 	connectionsTokens := connections.NewTokens(work, tokens, clock, random)
@@ -73,6 +73,8 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	directoryHooks := directory.NewHooks(directoryDirectory, compiler)
 	endpoints := directory.NewEndpoints(directoryDirectory, clock)
 	runsService := computingRuns(work, directoryDirectory, compiler, signals, clock, random, key, budgets, runner, endpoints, credentials)
+	pages := runs.NewPages(runsService, limiter)
+	questions := runs.NewQuestions(runsService)
 	hooksService := hooks.New(work, directoryHooks, firingService, runsService, checker, limiter, clock, random, budgets, origin)
 	jobsService := jobs.New(work, clock, random)
 	changesService := changes.New(store, lists, random)
@@ -90,6 +92,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	deliveries := webhooks.NewDeliveries(work, clock)
 	ports := httpapi.Ports{
 		Admission:         service,
+		AnswerPages:       pages,
 		APIKeys:           keys,
 		EmbedTokens:       embedTokens,
 		Completions:       versions,
@@ -104,6 +107,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		NodeChecks:        checks,
 		NodeSecrets:       secrets,
 		Nodes:             nodesService,
+		Pauses:            questions,
 		Processes:         processesService,
 		Publishing:        versions,
 		Runs:              runsService,
@@ -174,10 +178,10 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 // wire.go:
 
 // driven binds each outbound port to its adapter.
-var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)), wire.Struct(new(egress.Names)), wire.Bind(new(outbound.HostNames), new(egress.Names)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
+var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), linkedCompiler, wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)), wire.Struct(new(egress.Names)), wire.Bind(new(outbound.HostNames), new(egress.Names)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)), hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)), wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures, connections.NewTokens, wire.Bind(new(inbound.GrantKeeper), new(*connections.Tokens)), connections.NewConsents, wire.Bind(new(inbound.Consents), new(*connections.Consents)), connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)), connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)), jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), connectedEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)), hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)), wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures, connections.NewTokens, wire.Bind(new(inbound.GrantKeeper), new(*connections.Tokens)), connections.NewConsents, wire.Bind(new(inbound.Consents), new(*connections.Consents)), connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)), connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)), jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)), runs.NewQuestions, wire.Bind(new(inbound.Pauses), new(*runs.Questions)), runs.NewPages, wire.Bind(new(inbound.AnswerPages), new(*runs.Pages)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), connectedEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
 
 // hookFigures count deliveries.
 func hookFigures(s *hooks.Service) *hooks.Figures { return s.Figures() }
@@ -206,6 +210,11 @@ func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory
 func computingRuns(work outbound.UnitOfWork, directory2 outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
 	clock outbound.Clock, random outbound.Random, key run2.Key, budgets outbound.Budgets, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints, credentials outbound.Credentials) *runs.Service {
 	return runs.New(work, directory2, compiler, signals, clock, random, key, budgets).WithNodes(runner, endpoints).WithCredentials(credentials)
+}
+
+// linkedCompiler has link() give addresses under which the world outside reaches the gateway.
+func linkedCompiler(public connections.PublicURL, key run2.Key) expression.Compiler {
+	return expression.Compiler{Links: &run2.Links{Key: key, Base: public}}
 }
 
 // connectedEndpoints may have connections.

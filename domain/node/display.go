@@ -76,3 +76,54 @@ func (d *Declaration) isDynamic() bool {
 		return m.Name == dynamicMember && err == nil && value == true
 	})
 }
+
+// ShownText is a text that forms are drawn with, such as the title of a field; empty for none.
+func (d Declaration) ShownText(member string) string {
+	for _, m := range d.Extra {
+		if m.Name == member {
+			value, _ := m.Value.value()
+			text, _ := value.(string)
+			return text
+		}
+	}
+	return ""
+}
+
+// DefaultText spells the default of a field that holds no other values; empty for none.
+func (d Declaration) DefaultText() string {
+	if d.Default == nil {
+		return ""
+	}
+	value, err := d.Default.value()
+	if text, isText := value.(string); isText || err != nil {
+		return text
+	}
+	return string(d.Default)
+}
+
+// EnumLabels are the names for people of the values of an enum, in their order.
+func (d Declaration) EnumLabels() []string {
+	var given any
+	for _, m := range d.Extra {
+		if m.Name == enumLabelsMember {
+			given, _ = m.Value.value()
+		}
+	}
+	labels := make([]string, len(d.Enum))
+	for i, literal := range d.Enum {
+		labels[i] = Declaration{Default: literal}.DefaultText()
+		label := ""
+		switch all := given.(type) {
+		case []any:
+			if i < len(all) {
+				label, _ = all[i].(string)
+			}
+		case map[string]any:
+			label, _ = all[labels[i]].(string)
+		}
+		if label != "" {
+			labels[i] = label
+		}
+	}
+	return labels
+}

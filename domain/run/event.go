@@ -90,6 +90,7 @@ type Resumed struct {
 // goes on waiting.
 type Answered struct {
 	Seq   int64           // of the pause
+	Node  workflow.NodeID // that asked; empty for whichever did
 	Input json.RawMessage // any JSON value; nil for none
 	By    tenant.Actor
 }

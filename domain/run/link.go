@@ -69,10 +69,10 @@ func (k Key) ReadLink(token string) (l Link, ok bool) {
 // Links are the addresses of the pages for one answer.
 type Links struct {
 	Key  Key
-	Base string // the address of the gateway without a slash at its end
+	Base func() string // the address of the gateway, which is known once it listens
 }
 
 // Of is the address of the page for a node of a run.
 func (l Links) Of(owner tenant.ID, id ID, n workflow.NodeID) string {
-	return l.Base + LinkPath + l.Key.LinkToken(Link{Tenant: owner, Run: id, Node: n})
+	return strings.TrimRight(l.Base(), "/") + LinkPath + l.Key.LinkToken(Link{Tenant: owner, Run: id, Node: n})
 }

@@ -217,42 +217,48 @@ func (a inputAction) checkForm(r *domain.Rules, field string, value any) any {
 	return a.form.ApplyDefaults(answers)
 }
 
-// Question is what a node asks, or asked; ok is false of one that asks nobody, or has not asked yet. Of a question
-// of a run of an earlier version of the gateway the plan knows the words; nil for none.
-func (r *Run) Question(p *Plan, of workflow.NodeID) (q Question, pause Pause, ok bool) {
+// Question is what a node asks, or asked, with its pause, its status and when it ended; the pause is nil of one that
+// asks nobody, or has not asked yet. The words of a question that an earlier version of the
+// gateway asked are those of the plan.
+func (r *Run) Question(p *Plan, of workflow.NodeID) (q Question, pause *Pause, status NodeStatus, ended *time.Time) {
 	for i := range r.state.Nodes {
 		n := &r.state.Nodes[i]
 		if n.ID != of || n.Pause == nil || n.Pause.Kind != PauseInput {
 			continue
 		}
-		if n.Pause.Question != nil {
-			return *n.Pause.Question, *n.Pause, true
+		if known := n.Pause.Question; known != nil {
+			q = *known
+		} else if known := p.Question(of); known != nil {
+			q = *known
 		}
-		if p != nil && p.index[of] == i {
-			if a, asks := p.nodes[i].action.(inputAction); asks {
-				return a.question, *n.Pause, true
-			}
-		}
-		return Question{}, *n.Pause, true
+		return q, n.Pause, n.Status, n.FinishedAt
 	}
-	return Question{}, Pause{}, false
+	return Question{}, nil, "", nil
 }
 
-// Asks says whether a node of the plan asks a person.
-func (p *Plan) Asks(id workflow.NodeID) bool {
-	i, exists := p.index[id]
-	if !exists {
-		return false
+// Question is what a node of the plan asks, as it is where there are no templates; nil where it asks
+// nobody, or there is no plan.
+func (p *Plan) Question(of workflow.NodeID) *Question {
+	if p == nil {
+		return nil
 	}
-	_, asks := p.nodes[i].action.(inputAction)
-	return asks
+	i, exists := p.index[of]
+	if !exists {
+		return nil
+	}
+	a, asks := p.nodes[i].action.(inputAction)
+	if !asks {
+		return nil
+	}
+	q := a.question
+	return &q
 }
 
 // answered continues the node that asked a question.
 func (m *machine) answered(f Answered) {
 	i := -1
 	for at := range m.s.Nodes {
-		if p := m.node(at).Pause; p != nil && p.Kind == PauseInput && p.Seq == f.Seq {
+		if p := m.node(at).Pause; p != nil && p.Kind == PauseInput && p.Seq == f.Seq && (f.Node == "" || f.Node == m.node(at).ID) {
 			i = at
 		}
 	}

@@ -96,6 +96,8 @@ const (
 
 	FireTrigger     Operation = "fireTrigger" // by a webhook call, by an event, by ingesting one
 	ResumeRun       Operation = "resumeRun"
+	ReadPauses      Operation = "readPauses" // what waits for a person
+	AnswerPause     Operation = "answerPause"
 	StartRun        Operation = "startRun" // by hand
 	ReadRuns        Operation = "readRuns"
 	FollowRun       Operation = "followRun"   // as it goes on
@@ -180,6 +182,8 @@ var permissions = []Permission{
 	{AuthorizeConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
 	{FireTrigger, Denied, Allowed, []Right{StartRunsRight}},
 	{ResumeRun, Denied, Allowed, []Right{ActOnRunsRight}},
+	{ReadPauses, Denied, Allowed, []Right{ReadRunsRight}},
+	{AnswerPause, Denied, Allowed, []Right{ActOnRunsRight}},
 	{StartRun, Denied, Allowed, []Right{StartRunsRight}},
 	{ReadRuns, Denied, Allowed, []Right{ReadRunsRight}},
 	{FollowRun, Denied, Allowed, []Right{ReadRunsRight}},

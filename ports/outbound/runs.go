@@ -17,6 +17,7 @@ import (
 // trigger, whose identifiers they keep.
 type RunStores struct {
 	Runs     RunRepository
+	Pauses   PauseRepository
 	Shared   SharedPayloads
 	Queue    RunQueue
 	Overview RunOverview

@@ -200,6 +200,9 @@ type entryJSON struct {
 	Until   *int64   `json:"until,omitempty"`
 	Log     []string `json:"log,omitempty"`
 
+	Question json.RawMessage `json:"question,omitempty"`
+	By       *actorJSON      `json:"by,omitempty"`
+
 	Redacted bool `json:"redacted,omitempty"`
 }
 
@@ -214,6 +217,10 @@ func encodeEntries(history []run.Entry) (string, error) {
 			until := e.Until.UnixMilli()
 			kept[i].Until = &until
 		}
+		if e.Question != nil {
+			kept[i].Question = run.EncodeQuestion(e.Question)
+		}
+		kept[i].By = (*actorJSON)(e.By)
 	}
 	text, err := json.Marshal(kept)
 	if err != nil {
@@ -222,7 +229,7 @@ func encodeEntries(history []run.Entry) (string, error) {
 	return string(text), nil
 }
 
-func (e entryJSON) entry() run.Entry {
+func (e entryJSON) entry() (run.Entry, error) {
 	entry := run.Entry{
 		Seq: e.Seq, At: time.UnixMilli(e.At).UTC(), Type: run.EntryType(e.Type), Node: workflow.NodeID(e.Node), Edge: workflow.EdgeID(e.Edge),
 		Attempt: e.Attempt, Branch: e.Branch, Code: e.Code, Message: e.Message, Log: e.Log, Redacted: e.Redacted,
@@ -231,7 +238,19 @@ func (e entryJSON) entry() run.Entry {
 		until := time.UnixMilli(*e.Until).UTC()
 		entry.Until = &until
 	}
-	return entry
+	entry.By = (*tenant.Actor)(e.By)
+	var err error
+	if e.Question != nil {
+		entry.Question, err = run.DecodeQuestion(e.Question)
+	}
+	return entry, err
+}
+
+// actorJSON is how it is kept who did something.
+type actorJSON struct {
+	Kind    tenant.ActorKind `json:"kind"`
+	ID      string           `json:"id,omitempty"`
+	Subject string           `json:"subject,omitempty"`
 }
 
 const runOfHistory = `EXISTS (SELECT 1 FROM runs p WHERE p.tenant_id = run_history.tenant_id AND p.id = run_history.run_id AND `
@@ -256,9 +275,14 @@ func (s repository) History(ctx context.Context, scope tenant.Scope, id run.ID, 
 			return nil, false, fmt.Errorf("run %s: history: %w", id, err)
 		}
 		for _, e := range kept {
-			if e.Seq > after {
-				history = append(history, e.entry())
+			if e.Seq <= after {
+				continue
 			}
+			entry, err := e.entry()
+			if err != nil {
+				return nil, false, fmt.Errorf("run %s: history: %w", id, err)
+			}
+			history = append(history, entry)
 		}
 	}
 	return history, len(steps) == maxHistory, nil

@@ -87,7 +87,7 @@ type unit struct {
 // In returns the repositories of a unit of work.
 func (s *Store) In(u *core.Unit) outbound.RunStores {
 	all := repository{&unit{u, s}}
-	return outbound.RunStores{Runs: all, Shared: sharedPayloads{all}, Queue: queue{all}, Overview: overview(all), Origins: origins(all), Families: families(all), Loops: loops{all}, Lanes: lanes{all}, Jobs: jobs(all), JobQueue: jobs(all)}
+	return outbound.RunStores{Runs: all, Pauses: pauses(all), Shared: sharedPayloads{all}, Queue: queue{all}, Overview: overview(all), Origins: origins(all), Families: families(all), Loops: loops{all}, Lanes: lanes{all}, Jobs: jobs(all), JobQueue: jobs(all)}
 }
 
 func (s *Store) liveRunsChanged(rows int) {
