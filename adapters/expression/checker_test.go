@@ -78,7 +78,7 @@ func TestCheckerKnowsWhatIsNamed(t *testing.T) {
 	}
 }
 
-const builtInNames = "Boolean(), Number(), String(), encodeURI(), encodeURIComponent(), isFinite(), isNaN(), now(), parseFloat(), parseInt(), Array.…, JSON.…, Math.…, Number.… or Object.…"
+const builtInNames = "Boolean(), Number(), String(), encodeURI(), encodeURIComponent(), isFinite(), isNaN(), link(), now(), parseFloat(), parseInt(), Array.…, JSON.…, Math.…, Number.… or Object.…"
 
 func TestCheckerKnowsFunctions(t *testing.T) {
 	for source, c := range map[string]struct {

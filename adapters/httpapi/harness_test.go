@@ -114,6 +114,8 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		ListChanges: firstChanges{changes.New(store, budget.New(1<<20), g.random)},
 		Runs:        moved,
 		Trying:      moved,
+		Pauses:      runs.NewQuestions(moved),
+		AnswerPages: runs.NewPages(moved, limiter),
 
 		Connections:       connections.New(store, egress.Names{}, connections.NewCredentials(store, connections.NewTokens(store, localTokens(t), g.clock, g.random)), testedNodes, g.clock, g.random),
 		Consents:          connections.NewConsents(store, localTokens(t), g.clock, g.random, func() string { return publicURL }),

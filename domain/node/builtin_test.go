@@ -26,7 +26,7 @@ func TestTheBuiltInNodesAreThoseOfTheSpecification(t *testing.T) {
 		got = append(got, entry{n.Type, n.Name, n.Version.String(), n.CanPause})
 	}
 	want := []entry{
-		{node.Input, "Input", "1.0.0", true},
+		{node.Input, "Input", "1.1.0", true},
 		{node.Wait, "Wait", "1.0.0", true},
 		{node.WaitForEvent, "Wait for event", "1.0.0", true},
 		{node.Condition, "Condition", "1.0.0", false},
@@ -127,6 +127,13 @@ func TestCheckConfigOfBuiltInNodes(t *testing.T) {
 	}{
 		"an input needs nothing":     {node.Input, `{}`, nil},
 		"an input's kind is listed":  {node.Input, `{"inputType": "date", "required": true, "timeoutMs": 999}`, []string{`c.inputType must be "text", "number", "email", "url" or "boolean", not "date" (not_allowed)`, "c.timeoutMs must be at least 1000, not 999 (too_small)"}},
+		"an input's form is filled in by a person": {node.Input, `{"form": {"ok": {"type": "boolean"}, "tags": {"type": "array"}, "pick": {"type": "enum", "dynamic": true}, "key": {"type": "string", "secret": true}, "n": {"type": "numbr"}}}`, []string{
+			`c.form.n.type must be "string", "number", "boolean", "any", "object", "array" or "enum", not "numbr" (not_allowed)`,
+			"c.form.key.secret must be left out: answers are kept with the run (not_allowed)",
+			`c.form.n.type must be "string", "number", "boolean" or "enum": a person cannot fill in anything else (not_allowed)`,
+			"c.form.pick.dynamic must be left out: a person chooses among the values that are listed (not_allowed)",
+			`c.form.tags.type must be "string", "number", "boolean" or "enum": a person cannot fill in anything else (not_allowed)`,
+		}},
 		"a wait may be a delay":      {node.Wait, `{"delayMs": 0}`, nil},
 		"a wait may be until a time": {node.Wait, `{"until": "2026-01-31T09:00:00+05:45"}`, nil},
 		"a wait is one of both":      {node.Wait, `{}`, []string{"c.delayMs must be given, unless until is (required)"}},

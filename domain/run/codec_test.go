@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -34,7 +36,10 @@ func everything() run.State {
 				ID: "n <1>", Status: run.NodeFailed, Attempts: 5, AttemptsBeforeRetry: 2, Branch: "true", Failure: failure, Handled: true, Logged: true, Redacted: true, Dead: []int{0, 7},
 				Undecided: []workflow.EdgeID{"edge_1", "edge_2"},
 				Output:    json.RawMessage(`null`), OutputSeq: 3, OutputOf: "m", OutputIsInput: true, TakenOver: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
-				Pause: &run.Pause{Kind: run.PauseEvent, Event: "paid", Since: *at(11), Until: at(12), Seq: 13, Run: "run_2", RunPaused: true, TokenHash: "hash"},
+				Pause: &run.Pause{Kind: run.PauseEvent, Event: "paid", Since: *at(11), Until: at(12), Seq: 13, Run: "run_2", RunPaused: true, TokenHash: "hash", Guarded: true,
+					Question:   &run.Question{Title: "t", Prompt: "p", Assignee: "a", Kind: "text", Single: true, Form: node.Declarations{{Name: "value", Declaration: node.Declaration{Type: node.String}}}},
+					AnsweredBy: &tenant.Actor{Kind: tenant.ByKey, ID: "key_1", Subject: "s"},
+				},
 			}, {ID: "idle", Status: run.NodePending}},
 			Executed: []workflow.NodeID{"a", "b"}, Result: []workflow.NodeID{"c", "d"}, Retries: 3, Begin: []int{1}, Consider: []int{0, 1}, Calls: 5, Used: time.Second, ActiveSince: at(14),
 		},
@@ -114,7 +119,7 @@ func TestAStateComesBackWhole(t *testing.T) {
 
 // TestStoredProgressStaysReadable pins the form in which stores hold it.
 func TestStoredProgressStaysReadable(t *testing.T) {
-	const want = `{"retries":3,"begin":[1],"consider":[0,1],"calls":5,"used":1000,"activeSince":14,"executed":["a","b"],"result":["c","d"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"logged":true,"redacted":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"outputSeq":3,"outputOf":"m","givesInput":true,"takenOver":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"run":"run_2","runPaused":true,"tokenHash":"hash"}},{"id":"idle"}]}`
+	const want = `{"retries":3,"begin":[1],"consider":[0,1],"calls":5,"used":1000,"activeSince":14,"executed":["a","b"],"result":["c","d"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"logged":true,"redacted":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"outputSeq":3,"outputOf":"m","givesInput":true,"takenOver":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":"13","run":"run_2","runPaused":true,"tokenHash":"hash","question":{"title":"t","prompt":"p","assignee":"a","kind":"text","single":true,"form":{"value":{"type":"string"}}},"answeredBy":{"kind":"apiKey","id":"key_1","subject":"s"}}},{"id":"idle"}]}`
 	if got := string(run.EncodeProgress(everything().Progress)); got != want {
 		t.Errorf("the progress is written as\n%s, not\n%s", got, want)
 	}

@@ -88,7 +88,11 @@ func nodes(lines ...string) []workflow.Node {
 			parent = ""
 		}
 		kind, config, _ := strings.Cut(rest, " ")
-		list[i] = workflow.Node{ID: workflow.NodeID(id), Parent: workflow.NodeID(parent), Type: kind, Version: "1.0.0", Name: id, Config: domain.RestoreDocument("{}")}
+		kind, version, another := strings.Cut(kind, "@")
+		if !another {
+			version = "1.0.0"
+		}
+		list[i] = workflow.Node{ID: workflow.NodeID(id), Parent: workflow.NodeID(parent), Type: kind, Version: version, Name: id, Config: domain.RestoreDocument("{}")}
 		if config != "" {
 			list[i].Config = domain.RestoreDocument(config)
 		}
