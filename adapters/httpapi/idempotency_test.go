@@ -55,6 +55,7 @@ func posts(e fixture) map[string][2]string {
 			fmt.Sprintf(`{"runId":%q,"resumeToken":%q,"input":1}`, e.ids["waiting"], e.ids["delivery"]),
 			fmt.Sprintf(`{"runId":%q,"resumeToken":%q,"input":2}`, e.ids["waiting"], e.ids["delivery"]),
 		},
+		"/pauses/" + e.ids["pauses"] + "/answer":          {`{"input":true}`, `{"input":false}`},
 		"/workflows/" + e.ids["workflows"] + "/runs":      {`{"eventData":1}`, `{"eventData":2}`},
 		"/workflow-versions/" + version + "/simulate":     {`{"eventData":1}`, `{"eventData":2}`},
 		"/runs/" + e.ids["runs"] + "/cancel":              {`{"reason":"withdrawn"}`, `{"reason":"lost"}`},

@@ -6,12 +6,14 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/rs/zerolog"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
@@ -52,6 +54,14 @@ func (a *API) record(c *gin.Context) {
 	c.Next()
 }
 
+// loggedPath leaves out what may be the secret of a page's address.
+func loggedPath(path string) string {
+	if strings.HasPrefix(path, run.LinkPath) {
+		return run.LinkPath + "…"
+	}
+	return path
+}
+
 // logRequest writes one line. What the client wrote is in it only where it says what
 // went wrong: the method, and a path that no route fits, both without secrets; never
 // a query, a header or a body.
@@ -63,7 +73,7 @@ func (a *API) logRequest(c *gin.Context, state *exchange.State, took time.Durati
 	}
 	line = line.Ctx(c.Request.Context()).Str("requestId", state.RequestID).Str("method", exchange.Redact(c.Request.Method)).Str("route", route)
 	if route == "" {
-		line = line.Str("path", exchange.Redact(c.Request.URL.Path))
+		line = line.Str("path", exchange.Redact(loggedPath(c.Request.URL.Path)))
 	}
 	if state.Caller.Tenant() != "" {
 		line = line.Str("tenantId", string(state.Caller.Tenant()))

@@ -201,6 +201,11 @@ func (g *gateway) addRuns(e fixture) {
 		}, at)
 		g.move(r, plan, at.Add(4*time.Millisecond), made.facts)
 		e.ids[made.name], e.ids["entity of "+made.name] = string(r.ID()), entity
+		for _, n := range r.Nodes() {
+			if n.Pause != nil && n.ID == "approve" && n.Status == run.NodeWaiting {
+				e.ids["pauses"] = string(run.NewPauseID(r.ID(), n.Pause.Seq))
+			}
+		}
 		for _, token := range r.Tokens(runKey.Secret(r.ID())) {
 			e.ids[made.token] = token
 		}

@@ -125,8 +125,8 @@ func TestCheckConfigOfBuiltInNodes(t *testing.T) {
 		config   string
 		want     []string
 	}{
-		"an input needs nothing":     {node.Input, `{}`, nil},
-		"an input's kind is listed":  {node.Input, `{"inputType": "date", "required": true, "timeoutMs": 999}`, []string{`c.inputType must be "text", "number", "email", "url" or "boolean", not "date" (not_allowed)`, "c.timeoutMs must be at least 1000, not 999 (too_small)"}},
+		"an input needs nothing":    {node.Input, `{}`, nil},
+		"an input's kind is listed": {node.Input, `{"inputType": "date", "required": true, "timeoutMs": 999}`, []string{`c.inputType must be "text", "number", "email", "url" or "boolean", not "date" (not_allowed)`, "c.timeoutMs must be at least 1000, not 999 (too_small)"}},
 		"an input's form is filled in by a person": {node.Input, `{"form": {"ok": {"type": "boolean"}, "tags": {"type": "array"}, "pick": {"type": "enum", "dynamic": true}, "key": {"type": "string", "secret": true}, "n": {"type": "numbr"}}}`, []string{
 			`c.form.n.type must be "string", "number", "boolean", "any", "object", "array" or "enum", not "numbr" (not_allowed)`,
 			"c.form.key.secret must be left out: answers are kept with the run (not_allowed)",

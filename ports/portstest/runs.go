@@ -29,6 +29,7 @@ func RunStores(t *testing.T, open OpenStore) {
 	t.Run("Steps", func(t *testing.T) { RunSteps(t, open) })
 	t.Run("StepsTogether", func(t *testing.T) { RunStepsTogether(t, open) })
 	t.Run("Awaiting", func(t *testing.T) { RunsAwaiting(t, open) })
+	t.Run("Pauses", func(t *testing.T) { RunsPauses(t, open) })
 	t.Run("Lists", func(t *testing.T) { RunLists(t, open) })
 	t.Run("Queue", func(t *testing.T) { RunQueue(t, open) })
 	t.Run("Lanes", func(t *testing.T) { RunLanes(t, open) })
