@@ -316,14 +316,6 @@ func (m *machine) activate(why EntryType) {
 	m.record(Entry{Type: why})
 }
 
-// stopClock stops the clock of the run's timeout.
-func (m *machine) stopClock() {
-	if m.s.ActiveSince != nil {
-		m.s.Used += m.at.Sub(*m.s.ActiveSince)
-		m.s.ActiveSince = nil
-	}
-}
-
 // finish ends the run and everything that runs or waits in it.
 func (m *machine) finish(as Status, failure *Failure, reason string) {
 	at := m.at

@@ -84,3 +84,11 @@ func (r *Run) wakeAt() *time.Time {
 	}
 	return domain.CopyOf(first)
 }
+
+// stopClock stops the clock of the run's timeout.
+func (m *machine) stopClock() {
+	if m.s.ActiveSince != nil {
+		m.s.Used += m.at.Sub(*m.s.ActiveSince)
+		m.s.ActiveSince = nil
+	}
+}
