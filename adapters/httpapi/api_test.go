@@ -45,7 +45,7 @@ func TestGoldens(t *testing.T) {
 				owner = string(e.id)
 			}
 			switch used := string(text); {
-			case regexp.MustCompile(`{{(listening|activeVersion|paused|waiting|failed|completed|job)}}`).MatchString(used):
+			case regexp.MustCompile(`{{(listening|activeVersion|pause|paused|waiting|failed|completed|job)}}`).MatchString(used):
 				g.addRuns(e)
 				if scheduled = e.ids["nightly"]; strings.Contains(used, "{{child}}") {
 					g.addChild(e)
@@ -62,7 +62,7 @@ func TestGoldens(t *testing.T) {
 				contract.Value("schedule", scheduled), contract.Value("customNode", e.ids["custom-nodes"]), contract.Value("apiKey", e.ids["api-keys"]),
 				contract.Value("connection", e.ids["connections"]), contract.Value("consenting", e.ids["consenting"]), contract.Value("endpoint", e.ids["webhook-endpoints"]), contract.Value("delivery", e.ids["deliveries"]),
 				contract.Value("activeVersion", e.ids["activeVersion"]), contract.Value("listening", e.ids["listening"]),
-				contract.Value("paused", e.ids["runs"]), contract.Value("waiting", e.ids["waiting"]), contract.Value("failed", e.ids["failed"]),
+				contract.Value("pause", e.ids["pauses"]), contract.Value("paused", e.ids["runs"]), contract.Value("waiting", e.ids["waiting"]), contract.Value("failed", e.ids["failed"]),
 				contract.Value("completed", e.ids["completed"]), contract.Value("job", e.ids["jobs"]), contract.Value("child", e.ids["child"]), contract.Value("approval", e.ids["approval"]), contract.Value("shipment", e.ids["delivery"]),
 				contract.Value("orderInTransit", e.ids["entity of waiting"]), contract.Value("orderToApprove", e.ids["entity of runs"]))...)
 		})

@@ -49,8 +49,9 @@ func TestQuestionsAreListedUntilTheyAreAnswered(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.WantCode(answer(d.Caller, all[0].ID, `true`), domain.Conflict, "already_answered")
-		if next := d.open(run.PauseFilter{}); len(next) != 1 || next[0].Node != "b" || next[0].Question.Prompt != "Sure?" {
-			t.Errorf("then these wait: %+v", next)
+		next := d.open(run.PauseFilter{})
+		if len(next) != 1 || next[0].Node != "b" || next[0].Question.Prompt != "Sure?" {
+			t.Fatalf("then these wait: %+v", next)
 		}
 		if _, err := d.Runs.Cancel(d.Context(), d.Caller, domain.IdempotencyKey{}, id, ""); err != nil {
 			t.Fatal(err)
@@ -58,6 +59,7 @@ func TestQuestionsAreListedUntilTheyAreAnswered(t *testing.T) {
 		if left := d.open(run.PauseFilter{}); len(left) > 0 {
 			t.Errorf("after the end these wait: %+v", left)
 		}
+		d.WantCode(answer(d.Caller, next[0].ID, `"x"`), domain.Conflict, "not_paused")
 	})
 }
 

@@ -89,6 +89,8 @@ func TestALateTokenExpiresTheRun(t *testing.T) {
 	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`"x"`)}), domain.Conflict, "expired")
 	d.Same([]run.ID{id}, d.RecordedSignals.Since())
 	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`"x"`)}), domain.Conflict, "expired")
+	late := runs.NewQuestions(d.Runs).Answer(t.Context(), d.Caller, domain.IdempotencyKey{}, run.NewPauseID(id, d.Get(id).Nodes()[0].Pause.Seq), run.AnswerCall{Input: fixture.Body(`"x"`)})
+	d.WantCode(late, domain.Conflict, "expired")
 	if r := d.Get(id); r.Status() != run.StatusFailed || r.Failure().Code != "expired" {
 		t.Errorf("what fell due is not recorded: it is %s", r.Status())
 	}
