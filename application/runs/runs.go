@@ -116,10 +116,10 @@ func (s *Service) Inputs(ctx context.Context, who tenant.Caller, r *run.Run, mos
 	return inputs, size
 }
 
-// shown is a run as a caller sees it: resume tokens are for who may use them.
+// shown is a run as a caller sees it: resume tokens and links to answers are for who may use them.
 func (s *Service) shown(who tenant.Caller, r *run.Run) inbound.ShownRun {
 	if who.May(tenant.ResumeRun) != nil {
-		return inbound.ShownRun{Run: r}
+		return inbound.ShownRun{Run: r.WithoutLinks()}
 	}
 	return inbound.ShownRun{Run: r, Tokens: r.Tokens(s.key.Secret(r.ID()))}
 }

@@ -1,9 +1,12 @@
 package run
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
+	"regexp"
 	"strings"
 
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -75,4 +78,37 @@ type Links struct {
 // Of is the address of the page for a node of a run.
 func (l Links) Of(owner tenant.ID, id ID, n workflow.NodeID) string {
 	return strings.TrimRight(l.Base(), "/") + LinkPath + l.Key.LinkToken(Link{Tenant: owner, Run: id, Node: n})
+}
+
+// linkShape fits tokens: what they begin with is the prefix of the ids of tenants in base64url.
+var linkShape = regexp.MustCompile(linkMark + `[0-9A-Za-z_-]+\.[0-9A-Za-z_-]{43}`)
+
+const (
+	linkMark   = "dGVuYW50X"
+	hiddenLink = "[redacted]"
+)
+
+// WithoutLinks is the run for somebody who may not answer: without the tokens that link() put into
+// what nodes gave and what is asked.
+func (r *Run) WithoutLinks() *Run {
+	s := r.state.clone()
+	s.Payload, s.Item, s.Outer = hideLinks(s.Payload), hideLinks(s.Item), hideLinks(s.Outer)
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		n.Output = hideLinks(n.Output)
+		if n.Pause == nil || n.Pause.Question == nil {
+			continue
+		}
+		p, q := *n.Pause, *n.Pause.Question
+		q.Prompt, q.Title = linkShape.ReplaceAllString(q.Prompt, hiddenLink), linkShape.ReplaceAllString(q.Title, hiddenLink)
+		p.Question, n.Pause = &q, &p
+	}
+	return Restore(s)
+}
+
+func hideLinks(text json.RawMessage) json.RawMessage {
+	if !bytes.Contains(text, []byte(linkMark)) {
+		return text
+	}
+	return linkShape.ReplaceAll(text, []byte(hiddenLink))
 }

@@ -153,6 +153,12 @@ func TestALinkOpensOnlyWhatItWasMadeFor(t *testing.T) {
 			t.Errorf("%s opens it", claim)
 		}
 	}
+	real := run.Link{Tenant: "tenant_01kg2kzz8we7n9a5xq3r0t6v1c", Run: "run_1", Node: "ask"}
+	s := everything()
+	s.Nodes[0].Output = json.RawMessage(`{"url": "https://a.example/a/` + key.LinkToken(real) + `", "n": 1}`)
+	if got := string(run.Restore(s).WithoutLinks().State().Nodes[0].Output); got != `{"url": "https://a.example/a/[redacted]", "n": 1}` {
+		t.Errorf("who may not answer sees %s", got)
+	}
 	if _, ok := (run.Key{}).ReadLink(token); ok || (run.Key{}).LinkToken(l) != "" {
 		t.Error("without a key there are links")
 	}
