@@ -284,7 +284,6 @@ func setPageHeaders(c *gin.Context) {
 	h.Set("Content-Security-Policy", answerPolicy)
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Robots-Tag", "noindex")
 	h.Set("Referrer-Policy", "no-referrer") // the address holds a secret
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", "Accept-Language")
@@ -297,7 +296,6 @@ func writeAnswerPage(c *gin.Context, status int, view answerView) {
 		return
 	}
 	setPageHeaders(c)
-	c.Header("Content-Language", string(view.Words.Language))
 	c.Data(status, "text/html; charset=utf-8", page.Bytes())
 }
 

@@ -41,7 +41,7 @@ func TestThePageForOneAnswer(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-		"Cache-Control":           "no-store", "Referrer-Policy": "no-referrer", "Content-Language": "en",
+		"Cache-Control":           "no-store", "Referrer-Policy": "no-referrer",
 	} {
 		if h := got.Header().Get(name); h != want {
 			t.Errorf("%s is %q", name, h)

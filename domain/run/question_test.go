@@ -114,7 +114,7 @@ func TestAnswersToAForm(t *testing.T) {
 
 func TestAnAssigneeIsNotCut(t *testing.T) {
 	w := begin(t, plan(t, nodes(`ask input@1.1.0 {"assignee": "{{ payload.who }}"}`), nil), start(`{"who": "`+strings.Repeat("x", 256)+`"}`))
-	w.want(run.StatusFailed, "ask=failed")
+	w.want(run.StatusFailed, "ask=failed(config_invalid)")
 }
 
 func TestTheFirstVersionOfInputsTakesItsPromptAsItIs(t *testing.T) {

@@ -59,12 +59,12 @@ DECLARE
     last_run text := '';
 BEGIN
     LOOP
-        WITH some AS (
+        WITH batch AS (
             SELECT tenant_id, id FROM live_runs WHERE (tenant_id, id) > (last_tenant, last_run) ORDER BY tenant_id, id LIMIT 500
         ), written AS (
-            UPDATE runs u SET progress = u.progress FROM some WHERE u.tenant_id = some.tenant_id AND u.id = some.id AND u.awaited <> '-'
+            UPDATE runs u SET progress = u.progress FROM batch WHERE u.tenant_id = batch.tenant_id AND u.id = batch.id AND u.awaited <> '-'
         )
-        SELECT tenant_id, id INTO last_tenant, last_run FROM some ORDER BY tenant_id DESC, id DESC LIMIT 1;
+        SELECT tenant_id, id INTO last_tenant, last_run FROM batch ORDER BY tenant_id DESC, id DESC LIMIT 1;
         EXIT WHEN NOT FOUND;
         COMMIT;
     END LOOP;
