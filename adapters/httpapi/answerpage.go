@@ -79,7 +79,7 @@ func (a *API) takeAnswer(c *gin.Context) {
 	}
 	exchange.StateOf(c).Caller = tenant.Caller{Scope: tenant.All(page.Tenant)}
 	seq, _ := strconv.ParseInt(given.Get(seqField), 10, 64)
-	if page.State != inbound.WaitsForAnswer || seq != page.Seq {
+	if page.Status != inbound.WaitsForAnswer || seq != page.Seq {
 		writeAnswerPage(c, http.StatusConflict, newAnswerView(page, words, nil, nil))
 		return
 	}
@@ -194,7 +194,7 @@ type answerChoice struct {
 
 func newAnswerView(page inbound.AnswerPage, words *answerWords, given url.Values, found []domain.Violation) answerView {
 	v := answerView{
-		Words: words, Heading: page.Question.Title, Prompt: page.Question.Prompt, State: words.States[page.State], Open: page.State == inbound.WaitsForAnswer, Seq: page.Seq,
+		Words: words, Heading: page.Question.Title, Prompt: page.Question.Prompt, State: words.States[page.Status], Open: page.Status == inbound.WaitsForAnswer, Seq: page.Seq,
 		EndedAt: newAnswerTime(page.EndedAt),
 	}
 	if v.Heading == "" {

@@ -101,7 +101,7 @@ func (s *Pages) Show(ctx context.Context, from netip.Addr, token string) (page i
 	if err != nil {
 		return page, err
 	}
-	page = inbound.AnswerPage{Tenant: link.Tenant, State: inbound.NotAskedYet}
+	page = inbound.AnswerPage{Tenant: link.Tenant, Status: inbound.NotAskedYet}
 	scope := tenant.All(link.Tenant)
 	plan, _, err := s.runs.planOf(ctx, scope, link.Run)
 	if err != nil {
@@ -179,19 +179,19 @@ func show(page *inbound.AnswerPage, r *run.Run, plan *run.Plan, of workflow.Node
 	q, pause, status, at := r.Question(plan, of)
 	if pause == nil {
 		if r.Status().Finished() {
-			page.State, page.EndedAt = inbound.AnswerCancelled, r.FinishedAt()
+			page.Status, page.EndedAt = inbound.AnswerCancelled, r.FinishedAt()
 		}
 		return
 	}
 	page.Question, page.Seq, page.Until, page.EndedAt, page.By = q, pause.Seq, pause.Until, at, pause.AnsweredBy
 	switch status {
 	case run.NodeWaiting:
-		page.State = inbound.WaitsForAnswer
+		page.Status = inbound.WaitsForAnswer
 	case run.NodeCompleted:
-		page.State = inbound.AnswerGiven
+		page.Status = inbound.AnswerGiven
 	case run.NodeFailed:
-		page.State = inbound.AnswerExpired
+		page.Status = inbound.AnswerExpired
 	default:
-		page.State = inbound.AnswerCancelled
+		page.Status = inbound.AnswerCancelled
 	}
 }

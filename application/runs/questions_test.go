@@ -106,10 +106,10 @@ func TestAPageFollowsItsQuestion(t *testing.T) {
 		}
 		return page
 	}
-	d.Same(inbound.NotAskedYet, show("a").State)
+	d.Same(inbound.NotAskedYet, show("a").Status)
 	d.Begin(id)
 	page := show("a")
-	if page.State != inbound.WaitsForAnswer || page.Question.Prompt != "Pay 5?" {
+	if page.Status != inbound.WaitsForAnswer || page.Question.Prompt != "Pay 5?" {
 		t.Errorf("%+v", page)
 	}
 	token := d.Key.LinkToken(run.Link{Tenant: d.Owner, Run: id, Node: "a"})
@@ -117,13 +117,13 @@ func TestAPageFollowsItsQuestion(t *testing.T) {
 	if err := pages.Answer(t.Context(), from, token, page.Seq, json.RawMessage("true")); err != nil {
 		t.Fatal(err)
 	}
-	if page = show("a"); page.State != inbound.AnswerGiven || page.By == nil || page.By.Kind != tenant.ByLink || page.EndedAt == nil {
+	if page = show("a"); page.Status != inbound.AnswerGiven || page.By == nil || page.By.Kind != tenant.ByLink || page.EndedAt == nil {
 		t.Errorf("%+v", page)
 	}
 	if _, err := d.Runs.Cancel(t.Context(), d.Caller, domain.IdempotencyKey{}, id, ""); err != nil {
 		t.Fatal(err)
 	}
-	d.Same(inbound.AnswerCancelled, show("b").State)
+	d.Same(inbound.AnswerCancelled, show("b").Status)
 	_, err := pages.Show(t.Context(), from, token+"x")
 	d.WantCode(err, domain.NotFound, "page_not_found")
 	for range 100 {

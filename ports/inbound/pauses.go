@@ -47,7 +47,7 @@ const (
 // AnswerPage is what a page for one answer shows.
 type AnswerPage struct {
 	Tenant   tenant.ID
-	State    AnswerState
+	Status   AnswerState
 	Question run.Question
 	Seq      int64         // of the pause
 	Until    *time.Time    // nil for never
