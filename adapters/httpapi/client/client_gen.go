@@ -8,6 +8,14 @@ import (
 	"time"
 )
 
+// Defines values for ActorKind.
+const (
+	ActorKindAPIKey     ActorKind = "apiKey"
+	ActorKindEmbedToken ActorKind = "embedToken"
+	ActorKindLink       ActorKind = "link"
+	ActorKindOperator   ActorKind = "operator"
+)
+
 // Defines values for APIKeyType.
 const (
 	APIKeyTypePublic APIKeyType = "public"
@@ -252,6 +260,15 @@ const (
 	PublicTriggerCreationLimited   PublicTriggerCreation = "limited"
 )
 
+// Defines values for QuestionInputType.
+const (
+	QuestionInputTypeBoolean QuestionInputType = "boolean"
+	QuestionInputTypeEmail   QuestionInputType = "email"
+	QuestionInputTypeNumber  QuestionInputType = "number"
+	QuestionInputTypeText    QuestionInputType = "text"
+	QuestionInputTypeURL     QuestionInputType = "url"
+)
+
 // Defines values for RecordSortField.
 const (
 	RecordSortFieldCreatedAt RecordSortField = "createdAt"
@@ -403,6 +420,37 @@ const (
 	WebhookEndpointDisabledReasonFailing WebhookEndpointDisabledReason = "failing"
 	WebhookEndpointDisabledReasonGone    WebhookEndpointDisabledReason = "gone"
 )
+
+// Defines values for PauseSortBy.
+const (
+	PauseSortByCreatedAt PauseSortBy = "createdAt"
+)
+
+// Defines values for ListPausesParamsSortBy.
+const (
+	ListPausesParamsSortByCreatedAt ListPausesParamsSortBy = "createdAt"
+)
+
+// Actor Who did something.
+type Actor struct {
+	// ID The key or the token.
+	ID *string `json:"id,omitempty"`
+
+	// Kind `apiKey` and `embedToken`: who holds it. `link`: whoever has the address of a page. `operator`: the operator of the gateway.
+	Kind ActorKind `json:"kind"`
+
+	// Subject Who uses it, in the tenant's own words.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// ActorKind `apiKey` and `embedToken`: who holds it. `link`: whoever has the address of a page. `operator`: the operator of the gateway.
+type ActorKind string
+
+// AnswerPause The answer to a question.
+type AnswerPause struct {
+	// Input The answer: any JSON value. Of a form an object with the answers by the names of the fields; else the value itself, or an object whose only member is `value`.
+	Input interface{} `json:"input,omitempty"`
+}
 
 // APIKey defines model for ApiKey.
 type APIKey struct {
@@ -1589,6 +1637,9 @@ type HistoryEntry struct {
 	// Branch The output that a condition or a switch chose.
 	Branch *string `json:"branch,omitempty"`
 
+	// By Who did something.
+	By *Actor `json:"by,omitempty"`
+
 	// Code Why it failed, for programs.
 	Code *string `json:"code,omitempty"`
 
@@ -1603,6 +1654,9 @@ type HistoryEntry struct {
 
 	// NodeID The node, or the one that the edge leaves; absent for what happened to the run, unless it failed there.
 	NodeID *string `json:"nodeId,omitempty"`
+
+	// Question What a person is asked, as it was when it was asked.
+	Question *Question `json:"question,omitempty"`
 
 	// Redacted Whether the secret of a connection was in the answer, where `[redacted:conn_…]` stands now.
 	Redacted *bool `json:"redacted,omitempty"`
@@ -2150,6 +2204,46 @@ type OnPublish struct {
 	Triggers *TriggersOnPublish `json:"triggers,omitempty"`
 }
 
+// OpenPause A question that waits for a person.
+type OpenPause struct {
+	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// EntityID What the run is about.
+	EntityID string `json:"entityId"`
+
+	// ID What `POST /v1/gateway/pauses/{id}/answer` takes.
+	ID string `json:"id"`
+
+	// NodeID The node that asks.
+	NodeID string `json:"nodeId"`
+
+	// Question What a person is asked, as it was when it was asked.
+	Question *Question `json:"question,omitempty"`
+
+	// RunID The run that asks.
+	RunID string `json:"runId"`
+
+	// SubTenantID The sub-tenant of the workflow.
+	SubTenantID *string `json:"subTenantId,omitempty"`
+
+	// TenantID The tenant.
+	TenantID string `json:"tenantId"`
+
+	// Until A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	Until *Timestamp `json:"until,omitempty"`
+
+	// WorkflowID Its workflow.
+	WorkflowID string `json:"workflowId"`
+}
+
+// PausePage A page of questions.
+type PausePage = Page[OpenPause]
+
 // Pins Sample data for trying the version: what nodes give, by their ids, each any JSON value as the node's `output` would be. They mean nothing to
 // runs. Absent where there are none, and for public keys.
 //
@@ -2237,6 +2331,27 @@ type PublishedVersion struct {
 	// Warnings Findings that do not stand against publishing, and are hardly meant.
 	Warnings Warnings `json:"warnings"`
 }
+
+// Question What a person is asked, as it was when it was asked.
+type Question struct {
+	// Assignee Who is to answer.
+	Assignee *string `json:"assignee,omitempty"`
+
+	// Form The fields that are asked for, as they are to be shown. That of a single answer is `value`, and the answer is its value itself or an object with it.
+	Form map[string]FieldSchema `json:"form"`
+
+	// InputType The kind of a single answer; absent of a form.
+	InputType *QuestionInputType `json:"inputType,omitempty"`
+
+	// Prompt The question itself.
+	Prompt *string `json:"prompt,omitempty"`
+
+	// Title A short name of it.
+	Title *string `json:"title,omitempty"`
+}
+
+// QuestionInputType The kind of a single answer; absent of a form.
+type QuestionInputType string
 
 // Quota What one type of key may ask.
 type Quota struct {
@@ -2581,6 +2696,9 @@ type RunInclusion string
 
 // RunNode What became of one node.
 type RunNode struct {
+	// AnsweredBy Who did something.
+	AnsweredBy *Actor `json:"answeredBy,omitempty"`
+
 	// Attempts How many attempts were begun, over all retries of the run; one that a process died over is made again under the same number and `Idempotency-Key`. 0 for a node that has no effect outside.
 	Attempts int `json:"attempts"`
 
@@ -2729,6 +2847,12 @@ type RunWait struct {
 
 	// Kind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for. `run`: the end of the run `runId`, which the node started. `items`: the ends of the runs of its items, which `GET /v1/gateway/runs?parentRunId=` lists.
 	Kind RunWaitKind `json:"kind"`
+
+	// PauseID What `POST /v1/gateway/pauses/{id}/answer` takes: of an `input` node.
+	PauseID *string `json:"pauseId,omitempty"`
+
+	// Question What a person is asked, as it was when it was asked.
+	Question *Question `json:"question,omitempty"`
 
 	// ResumeToken What `POST /v1/gateway/triggers/resume` takes; absent where only time ends it.
 	ResumeToken *string `json:"resumeToken,omitempty"`
@@ -4068,6 +4192,15 @@ type NodeID = string
 // Offset defines model for Offset.
 type Offset = int
 
+// PauseAssigneeFilter defines model for PauseAssigneeFilter.
+type PauseAssigneeFilter = string
+
+// PauseID defines model for PauseId.
+type PauseID = string
+
+// PauseSortBy defines model for PauseSortBy.
+type PauseSortBy string
+
 // Prefer defines model for Prefer.
 type Prefer = string
 
@@ -4239,6 +4372,18 @@ type ListJobsParams struct {
 	SortOrder *SortOrder       `query:"sortOrder"`
 	SortBy    *JobSortBy       `query:"sortBy"`
 	Status    *JobStatusFilter `query:"status"`
+}
+
+// ListPausesParams is the query of [Client.ListPauses].
+type ListPausesParams struct {
+	Limit       *Limit                  `query:"limit"`
+	Offset      *Offset                 `query:"offset"`
+	SortOrder   *SortOrder              `query:"sortOrder"`
+	SortBy      *ListPausesParamsSortBy `query:"sortBy"`
+	Assignee    *PauseAssigneeFilter    `query:"assignee"`
+	WorkflowID  *RunWorkflowFilter      `query:"workflowId"`
+	EntityID    *RunEntityFilter        `query:"entityId"`
+	SubTenantID *SubTenantFilter        `query:"subTenantId"`
 }
 
 // ListRunsParams is the query of [Client.ListRuns].
@@ -4717,6 +4862,25 @@ func (c *Client) GetJob(ctx context.Context, id JobID, options ...Option) (*Job,
 // **Key:** secret.
 func (c *Client) CancelJob(ctx context.Context, id JobID, options ...Option) (*Job, error) {
 	return call[Job](ctx, c, "POST", pathOf("/v1/gateway/jobs/%s/cancel", id), nil, nil, options)
+}
+
+// ListPauses sends GET /v1/gateway/pauses.
+//
+// Returns a page of the questions of `input` nodes that wait for an answer, the newest first unless asked otherwise, with their exact number.
+//
+// **Key:** secret.
+func (c *Client) ListPauses(ctx context.Context, params *ListPausesParams, options ...Option) (*PausePage, error) {
+	return call[PausePage](ctx, c, "GET", "/v1/gateway/pauses", params, nil, options)
+}
+
+// AnswerPause sends POST /v1/gateway/pauses/{id}/answer.
+//
+// Continues the run that asks. The `input` is checked against what is asked for; one that does not fit is a `400`, and the question goes on
+// waiting. Of two who answer at the same time one is first; the other gets a `409` that tells who was. The history of the run keeps who answered.
+//
+// **Key:** secret.
+func (c *Client) AnswerPause(ctx context.Context, id PauseID, body AnswerPause, options ...Option) error {
+	return c.send(ctx, "POST", pathOf("/v1/gateway/pauses/%s/answer", id), nil, body, options)
 }
 
 // ListRuns sends GET /v1/gateway/runs.
