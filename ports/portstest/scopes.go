@@ -44,7 +44,7 @@ func (f webhooks) segment(owner tenant.ID, sub tenant.SubTenantID) segment {
 		st.SubTenant, st.Workflow, st.Version, st.Trigger = sub, ver.Workflow(), ver.ID(), trg.ID()
 		st.TriggerType, st.Entity = trigger.Webhook, "e"
 	})
-	f.step(r, outbound.RunLease{}, awaits("paid"))
+	f.step(r, outbound.RunLease{}, awaits("paid"), asks("ask", "", 3))
 	to := f.endpoint(owner, func(st *event.EndpointState) { st.SubTenant = sub })
 	e := newEvent(owner, 0)
 	st := e.State()

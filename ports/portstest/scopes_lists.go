@@ -48,6 +48,10 @@ var filteredLists = map[string]scopeList{
 		found, err := st.Runs.Runs.List(ctx, scope, run.Filter{SubTenant: filter, Status: run.StatusPaused}, q)
 		return subsOf(found, err, func(s run.Summary) tenant.SubTenantID { return s.SubTenant })
 	},
+	"Pauses": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, filter *tenant.SubTenantID, q domain.Query) ([]tenant.SubTenantID, int, error) {
+		found, err := st.Runs.Pauses.List(ctx, scope, run.PauseFilter{SubTenant: filter}, q)
+		return subsOf(found, err, func(p run.OpenPause) tenant.SubTenantID { return p.SubTenant })
+	},
 	"Endpoints": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, filter *tenant.SubTenantID, q domain.Query) ([]tenant.SubTenantID, int, error) {
 		found, err := st.Webhooks.Endpoints.List(ctx, scope, event.EndpointFilter{SubTenant: filter}, q)
 		return subsOf(found, err, (*event.Endpoint).SubTenant)

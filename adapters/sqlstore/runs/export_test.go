@@ -19,6 +19,14 @@ func PageOfRuns(s *Store, owner tenant.ID, f run.Filter, q domain.Query) (page, 
 	return strings.Replace(page, "("+count+") AS total", "0 AS total", 1), count, l.Args, err
 }
 
+// PageOfPauses is the statement that reads a page of questions without counting all that fit, with its arguments.
+func PageOfPauses(owner tenant.ID, f run.PauseFilter, q domain.Query) (page string, args []any, err error) {
+	l := listPauses(tenant.All(owner), f)
+	order, err := l.Order(q)
+	page = `SELECT ` + l.Columns + ` FROM pauses WHERE ` + strings.Join(append([]string{"tenant_id = $1"}, l.Where...), ` AND `) + order + l.Limit(q)
+	return page, l.Args, err
+}
+
 // AwaitingOfRuns is the statement that finds what runs wait for.
 func AwaitingOfRuns(s *Store, owner tenant.ID, q outbound.AwaitingQuery) (query string, args []any, err error) {
 	return repository{&unit{store: s}}.awaiting(tenant.All(owner), q)

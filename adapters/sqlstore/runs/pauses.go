@@ -63,24 +63,20 @@ func (row pauseRow) pause() (run.OpenPause, error) {
 
 // List reads a page; each single filter is answered by an index that has the order.
 func (s pauses) List(ctx context.Context, scope tenant.Scope, f run.PauseFilter, q domain.Query) (domain.Page[run.OpenPause], error) {
+	return core.ReadPage(ctx, s.Unit, listPauses(scope, f), q, pauseRow.pause)
+}
+
+func listPauses(scope tenant.Scope, f run.PauseFilter) *core.List {
 	l := core.NewList("pauses", pauseColumns, scope, core.ByWorkflow("workflow_id"), map[string]string{domain.DefaultSortField: "since"})
-	nonEmpty := func(column, value string) {
-		l.Equal(column, value)
-		if value != "" {
-			l.Where = append(l.Where, column+" <> ''") // as its index says
-		}
-	}
+	l.OfSubTenant(f.SubTenant)
 	if f.Assignee != nil {
-		nonEmpty("assignee", *f.Assignee)
+		l.Equal("assignee", *f.Assignee)
 	}
 	if f.Entity != nil {
 		l.Equal("entity_id", *f.Entity)
 	}
-	if f.SubTenant != nil {
-		nonEmpty("sub_tenant_id", string(*f.SubTenant))
-	}
 	if f.Workflow != "" {
 		l.Equal("workflow_id", string(f.Workflow))
 	}
-	return core.ReadPage(ctx, s.Unit, l, q, pauseRow.pause)
+	return l
 }

@@ -157,20 +157,7 @@ func wantFewAwaiting(t *testing.T, store *sqlstore.Store, db *sql.DB) {
 // order, with all that a filter says.
 func TestSQLiteReadsPagesOfRunsByTheirIndexes(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "sluice.db")
-	store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	if _, err := store.Migrator().Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	store, db := migratedSQLite(t)
 	const series = `(WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 10000) SELECT n FROM s)`
 	const later = `strftime('%Y-%m-%d %H:%M:%f', 1795262400 + n / 100.0, 'unixepoch') || '+00:00'`
 	for _, statement := range manyRuns(series, later) {
@@ -217,6 +204,26 @@ func TestSQLiteReadsPagesOfRunsByTheirIndexes(t *testing.T) {
 			plans(statistics+": awaiting", statement, args, index)
 		}
 	}
+}
+
+// migratedSQLite is a new database.
+func migratedSQLite(t *testing.T) (*sqlstore.Store, *sql.DB) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "sluice.db")
+	store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	if _, err := store.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return store, db
 }
 
 // queryPlan is what SQLite says of how it would run a statement.

@@ -2,8 +2,9 @@
 --
 -- One row of pauses for each question that a run waits for the answer to. They follow from runs.progress, whoever
 -- writes it: gateways of 0.1.0 serve meanwhile, go on after it and know nothing of them. question is what the
--- person is asked as JSON; null where a gateway of 0.1.0 asked. Times are milliseconds since 1970. What
--- nodes gave may hold U+0000, which PostgreSQL cannot look into, and is not looked at.
+-- person is asked as JSON; null where a gateway of 0.1.0 asked. Times are milliseconds since 1970. A run
+-- that waits for a person waits for any event, so that steps of the others cost nothing here. What nodes
+-- gave may hold U+0000, which PostgreSQL cannot look into, and is not looked at.
 -- Each statement can be carried out again.
 
 -- +goose NO TRANSACTION
@@ -24,16 +25,16 @@ CREATE TABLE IF NOT EXISTS pauses (
     PRIMARY KEY (tenant_id, run_id, seq)
 );
 CREATE INDEX IF NOT EXISTS pauses_by_creation ON pauses (tenant_id, since, id);
-CREATE INDEX IF NOT EXISTS pauses_of_assignee ON pauses (tenant_id, assignee, since, id) WHERE assignee <> '';
+CREATE INDEX IF NOT EXISTS pauses_of_assignee ON pauses (tenant_id, assignee, since, id);
 CREATE INDEX IF NOT EXISTS pauses_of_entity ON pauses (tenant_id, entity_id, since, id);
-CREATE INDEX IF NOT EXISTS pauses_of_sub_tenant ON pauses (tenant_id, sub_tenant_id, since, id) WHERE sub_tenant_id <> '';
+CREATE INDEX IF NOT EXISTS pauses_of_sub_tenant ON pauses (tenant_id, sub_tenant_id, since, id);
 CREATE INDEX IF NOT EXISTS pauses_of_workflow ON pauses (tenant_id, workflow_id, since, id);
 
 -- +goose StatementBegin
 CREATE OR REPLACE FUNCTION keep_pauses() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM pauses WHERE tenant_id = OLD.tenant_id AND run_id = OLD.id;
-    IF TG_OP = 'UPDATE' AND NEW.awaits IS NOT NULL THEN
+    IF TG_OP = 'UPDATE' AND NEW.awaited IN ('=', '*') THEN
         INSERT INTO pauses (tenant_id, run_id, seq, id, node_id, sub_tenant_id, workflow_id, entity_id, assignee, since, until, question)
         SELECT NEW.tenant_id, NEW.id, CAST(p ->> 'seq' AS bigint), 'pau_' || substr(NEW.id, 5) || (p ->> 'seq'), n ->> 'id', NEW.sub_tenant_id, NEW.workflow_id, NEW.entity_id,
             coalesce(p -> 'question' ->> 'assignee', ''), CAST(p ->> 'since' AS bigint), CAST(p ->> 'until' AS bigint), p ->> 'question'
@@ -46,8 +47,8 @@ $$;
 -- +goose StatementEnd
 -- +goose StatementBegin
 CALL change_under_load($change$
-    CREATE OR REPLACE TRIGGER runs_pauses AFTER UPDATE OF progress ON runs FOR EACH ROW WHEN (OLD.awaited <> '-' OR NEW.awaited <> '-') EXECUTE FUNCTION keep_pauses();
-    CREATE OR REPLACE TRIGGER runs_pauses_deleted AFTER DELETE ON runs FOR EACH ROW WHEN (OLD.awaits IS NOT NULL) EXECUTE FUNCTION keep_pauses();
+    CREATE OR REPLACE TRIGGER runs_pauses AFTER UPDATE OF progress ON runs FOR EACH ROW WHEN (OLD.awaited IN ('=', '*') OR NEW.awaited IN ('=', '*')) EXECUTE FUNCTION keep_pauses();
+    CREATE OR REPLACE TRIGGER runs_pauses_deleted AFTER DELETE ON runs FOR EACH ROW WHEN (OLD.awaited IN ('=', '*')) EXECUTE FUNCTION keep_pauses();
 $change$);
 -- +goose StatementEnd
 
@@ -62,7 +63,7 @@ BEGIN
         WITH batch AS (
             SELECT tenant_id, id FROM live_runs WHERE (tenant_id, id) > (last_tenant, last_run) ORDER BY tenant_id, id LIMIT 500
         ), written AS (
-            UPDATE runs u SET progress = u.progress FROM batch WHERE u.tenant_id = batch.tenant_id AND u.id = batch.id AND u.awaited <> '-'
+            UPDATE runs u SET progress = u.progress FROM batch WHERE u.tenant_id = batch.tenant_id AND u.id = batch.id AND u.awaited IN ('=', '*')
         )
         SELECT tenant_id, id INTO last_tenant, last_run FROM batch ORDER BY tenant_id DESC, id DESC LIMIT 1;
         EXIT WHEN NOT FOUND;
