@@ -199,7 +199,7 @@ func (o *eventDelivery) deliver(ctx context.Context, a run.Awaiting) error {
 	if o.size += r.Size(); o.offered > run.MaxOffered || o.offered > 1 && o.size > run.MaxOfferedBytes {
 		return tooManyRuns()
 	}
-	step, err := o.advance(r, o.plans[a.Source], run.EventArrived{Event: o.call.Event, Data: o.call.Payload()})
+	step, err := o.advance(r, o.plans[a.Source], run.EventArrived{Event: o.call.Event, Data: o.call.Payload(), By: new(o.request.who.Actor())})
 	if err != nil {
 		return err
 	}

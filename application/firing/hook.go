@@ -141,7 +141,7 @@ func noteDeliveries(ctx context.Context, st outbound.Stores, calls []*pendingCal
 
 // callerOf is on whose behalf a hook fires its trigger.
 func callerOf(h *hook.Hook, settings tenant.Settings) tenant.Caller {
-	return tenant.Caller{Scope: h.Scope(), KeyType: tenant.Secret, Settings: settings}
+	return tenant.Caller{Scope: h.Scope(), KeyType: tenant.Secret, Settings: settings, Hook: string(h.Trigger())}
 }
 
 // Deliver starts what a delivery to a hook starts.

@@ -47,6 +47,11 @@ func (s *Service) Follow(ctx context.Context, who tenant.Caller, id run.ID, afte
 		if err != nil {
 			return err
 		}
+		if !answers(who) {
+			for i, e := range entries {
+				entries[i] = e.WithoutLinks()
+			}
+		}
 		n := len(entries)
 		if n > 0 || first {
 			if err := send(entries); err != nil {

@@ -1,13 +1,13 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/netip"
 	"time"
 
-	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -46,8 +46,12 @@ func (s *Questions) List(ctx context.Context, who tenant.Caller, f run.PauseFilt
 		return err
 	})
 	for i := range found.Items {
-		if one := &found.Items[i]; err == nil && one.Question == nil {
+		one := &found.Items[i]
+		if one.Question == nil {
 			one.Question = s.runs.plannedQuestion(ctx, who.Scope, *one)
+		}
+		if !answers(who) {
+			*one = one.WithoutLinks()
 		}
 	}
 	return found, err
@@ -95,55 +99,8 @@ const (
 	pagesWindow     = time.Minute
 )
 
-// Show reads what has become of a question.
-func (s *Pages) Show(ctx context.Context, from netip.Addr, token string) (page inbound.AnswerPage, err error) {
-	link, err := s.enter(ctx, from, token)
-	if err != nil {
-		return page, err
-	}
-	page = inbound.AnswerPage{Tenant: link.Tenant, Status: inbound.NotAskedYet}
-	scope := tenant.All(link.Tenant)
-	plan, _, err := s.runs.planOf(ctx, scope, link.Run)
-	if err != nil {
-		return page, unknownPage(err)
-	}
-	var size int64
-	err = s.runs.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		_, size, err = st.Runs.Origins.Of(ctx, scope, link.Run)
-		return err
-	})
-	if err != nil {
-		return page, unknownPage(err)
-	}
-	waited := s.runs.computing.Do(ctx, link.Tenant, execution.Copies*size, func() {
-		err = s.runs.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-			r, err := st.Runs.Runs.Get(ctx, scope, link.Run)
-			if err == nil {
-				show(&page, r, plan, link.Node)
-			}
-			return err
-		})
-	})
-	if waited != nil {
-		return page, waited
-	}
-	return page, unknownPage(err)
-}
-
-// Answer answers as whoever has the link.
-func (s *Pages) Answer(ctx context.Context, from netip.Addr, token string, seq int64, input json.RawMessage) error {
-	link, err := s.enter(ctx, from, token)
-	if err != nil {
-		return err
-	}
-	if err := (run.AnswerCall{Input: input}).Check(); err != nil {
-		return err
-	}
-	return s.runs.answer(ctx, tenant.All(link.Tenant), domain.IdempotencyKey{}, link.Run, run.Answered{Seq: seq, Node: link.Node, Input: input, By: tenant.Actor{Kind: tenant.ByLink}})
-}
-
-// enter counts who comes, and reads the token.
-func (s *Pages) enter(ctx context.Context, from netip.Addr, token string) (run.Link, error) {
+// Enter counts who comes.
+func (s *Pages) Enter(ctx context.Context, from netip.Addr) error {
 	from = from.Unmap()
 	if from.Is6() { // whoever has an address has all of its network
 		if network, err := from.Prefix(64); err == nil {
@@ -151,19 +108,69 @@ func (s *Pages) enter(ctx context.Context, from netip.Addr, token string) (run.L
 		}
 	}
 	allowed, err := s.limiter.Allow(ctx, "answer "+from.String(), pagesPerAddress, pagesWindow)
+	if err != nil || allowed.Granted {
+		return err
+	}
+	refused := domain.Fail(domain.RateLimited, "rate_limited", "Too many requests came from this address. Wait a little.")
+	refused.RetryAfter = allowed.RetryAfter
+	return refused
+}
+
+// Show reads what has become of a question.
+func (s *Pages) Show(ctx context.Context, token string) (page inbound.AnswerPage, err error) {
+	link, active, err := s.open(ctx, token)
+	page = inbound.AnswerPage{Tenant: link.Tenant, Status: inbound.AnswerSuspended}
+	if err != nil || !active {
+		return page, err
+	}
+	plan, demand, err := s.runs.planOf(ctx, tenant.All(link.Tenant), link.Run)
 	if err != nil {
-		return run.Link{}, err
+		return page, unknownPage(err)
 	}
-	if !allowed.Granted {
-		refused := domain.Fail(domain.RateLimited, "rate_limited", "Too many requests came from this address. Wait a little.")
-		refused.RetryAfter = allowed.RetryAfter
-		return run.Link{}, refused
+	waited := s.runs.computing.Do(ctx, link.Tenant, demand, func() {
+		err = s.runs.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+			r, err := st.Runs.Runs.Get(ctx, tenant.All(link.Tenant), link.Run)
+			if err != nil {
+				return err
+			}
+			now, err := st.Runs.Queue.Now(ctx)
+			page.Status = inbound.NotAskedYet
+			show(&page, r, plan, link.Node, now)
+			return err
+		})
+	})
+	return page, cmp.Or(waited, unknownPage(err))
+}
+
+// Answer answers as whoever has the link.
+func (s *Pages) Answer(ctx context.Context, token string, seq int64, input json.RawMessage) error {
+	link, active, err := s.open(ctx, token)
+	if err != nil {
+		return err
 	}
+	if !active {
+		return unknownPage(domain.NotFound)
+	}
+	if err := (run.AnswerCall{Input: input}).Check(); err != nil {
+		return err
+	}
+	return s.runs.answer(ctx, tenant.All(link.Tenant), domain.IdempotencyKey{}, link.Run, run.Answered{Seq: seq, Node: link.Node, Input: input, By: tenant.Actor{Kind: tenant.ByLink}})
+}
+
+// open reads a token, and whether its tenant is active.
+func (s *Pages) open(ctx context.Context, token string) (link run.Link, active bool, err error) {
 	link, ok := s.runs.key.ReadLink(token)
 	if !ok {
-		return run.Link{}, unknownPage(domain.NotFound)
+		return link, false, unknownPage(domain.NotFound)
 	}
-	return link, nil
+	err = s.runs.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		ten, err := st.Tenants.Get(ctx, link.Tenant)
+		if err == nil {
+			active = ten.Status() == tenant.Active
+		}
+		return err
+	})
+	return link, active, unknownPage(err)
 }
 
 // unknownPage is the same whether a token is wrong or its run is gone.
@@ -175,23 +182,24 @@ func unknownPage(err error) error {
 }
 
 // show tells what has become of the question of a node.
-func show(page *inbound.AnswerPage, r *run.Run, plan *run.Plan, of workflow.NodeID) {
-	q, pause, status, at := r.Question(plan, of)
-	if pause == nil {
+func show(page *inbound.AnswerPage, r *run.Run, plan *run.Plan, of workflow.NodeID, now time.Time) {
+	q, asked := r.Question(plan, of)
+	switch {
+	case asked.Pause == nil, asked.Status == run.NodePending: // another time, where the run is retried
 		if r.Status().Finished() {
 			page.Status, page.EndedAt = inbound.AnswerCancelled, r.FinishedAt()
 		}
 		return
-	}
-	page.Question, page.Seq, page.Until, page.EndedAt, page.By = q, pause.Seq, pause.Until, at, pause.AnsweredBy
-	switch status {
-	case run.NodeWaiting:
+	case asked.Status == run.NodeWaiting && asked.Pause.Until != nil && !now.Before(*asked.Pause.Until):
+		page.Status, asked.FinishedAt = inbound.AnswerExpired, asked.Pause.Until
+	case asked.Status == run.NodeWaiting:
 		page.Status = inbound.WaitsForAnswer
-	case run.NodeCompleted:
+	case asked.Status == run.NodeCompleted:
 		page.Status = inbound.AnswerGiven
-	case run.NodeFailed:
+	case asked.Failure != nil && asked.Failure.Code == run.CodeExpired:
 		page.Status = inbound.AnswerExpired
 	default:
 		page.Status = inbound.AnswerCancelled
 	}
+	page.Question, page.Seq, page.Until, page.EndedAt, page.By = q, asked.Pause.Seq, asked.Pause.Until, asked.FinishedAt, asked.Pause.AnsweredBy
 }

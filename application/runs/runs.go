@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/application/execution"
@@ -65,6 +66,12 @@ func (s *Service) List(ctx context.Context, who tenant.Caller, f run.Filter, q d
 		found, err = st.Runs.Runs.List(ctx, who.Scope, f, q)
 		return err
 	})
+	if !answers(who) {
+		found.Items = slices.Clone(found.Items) // which the store may keep
+		for i, one := range found.Items {
+			found.Items[i] = one.WithoutLinks()
+		}
+	}
 	return found, err
 }
 
@@ -94,6 +101,11 @@ func (s *Service) Get(ctx context.Context, who tenant.Caller, id run.ID) (shown 
 		}
 		return nil
 	})
+	if !answers(who) {
+		for of, lines := range shown.Logs {
+			shown.Logs[of] = run.HideLinks(lines)
+		}
+	}
 	return shown, err
 }
 
@@ -113,12 +125,20 @@ func (s *Service) Inputs(ctx context.Context, who tenant.Caller, r *run.Run, mos
 	if err != nil || inputs == nil {
 		return r.OmitInputs(run.InputBusy), 0
 	}
+	if !answers(who) {
+		for of, one := range inputs {
+			inputs[of] = one.WithoutLinks()
+		}
+	}
 	return inputs, size
 }
 
-// shown is a run as a caller sees it: resume tokens and links to answers are for who may use them.
+// answers says whether the caller may end what a run waits for. Resume tokens and links to answers are for nobody else.
+func answers(who tenant.Caller) bool { return who.May(tenant.AnswerPause) == nil }
+
+// shown is a run as a caller sees it.
 func (s *Service) shown(who tenant.Caller, r *run.Run) inbound.ShownRun {
-	if who.May(tenant.ResumeRun) != nil {
+	if !answers(who) {
 		return inbound.ShownRun{Run: r.WithoutLinks()}
 	}
 	return inbound.ShownRun{Run: r, Tokens: r.Tokens(s.key.Secret(r.ID()))}

@@ -86,7 +86,7 @@ func (s *Versions) try(ctx context.Context, who tenant.Caller, of candidate, sam
 		if sample != nil {
 			data = sample
 		} else if latest != "" {
-			if data, failure = s.read(ctx, who.Scope, latest); failure != nil {
+			if data, failure = s.read(ctx, who, latest); failure != nil {
 				return
 			}
 		}
@@ -112,18 +112,21 @@ func (s *Versions) latest(ctx context.Context, scope tenant.Scope, ver *workflow
 	return id, size, err
 }
 
-// read reads a run as sample data; one that has gone has none.
-func (s *Versions) read(ctx context.Context, scope tenant.Scope, id run.ID) (sample *run.Sample, err error) {
+// read reads a run as sample data, without the links to answers for who may not answer; one that has gone has none.
+func (s *Versions) read(ctx context.Context, who tenant.Caller, id run.ID) (sample *run.Sample, err error) {
 	sample = &run.Sample{}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		r, err := st.Runs.Runs.Get(ctx, scope, id)
-		if errors.Is(err, domain.NotFound) {
+		r, err := st.Runs.Runs.Get(ctx, who.Scope, id)
+		switch {
+		case errors.Is(err, domain.NotFound):
 			return nil
+		case err != nil:
+			return err
+		case who.May(tenant.AnswerPause) != nil:
+			r = r.WithoutLinks()
 		}
-		if err == nil {
-			*sample = run.SampleOf(r)
-		}
-		return err
+		*sample = run.SampleOf(r)
+		return nil
 	})
 	return sample, err
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -92,19 +93,73 @@ const (
 // what nodes gave and what is asked.
 func (r *Run) WithoutLinks() *Run {
 	s := r.state.clone()
-	s.Payload, s.Item, s.Outer = hideLinks(s.Payload), hideLinks(s.Item), hideLinks(s.Outer)
+	s.Payload, s.Item, s.Outer, s.Failure = hideLinks(s.Payload), hideLinks(s.Item), hideLinks(s.Outer), s.Failure.withoutLinks()
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		n.Output = hideLinks(n.Output)
-		if n.Pause == nil || n.Pause.Question == nil {
-			continue
+		n.Output, n.Failure = hideLinks(n.Output), n.Failure.withoutLinks()
+		if n.Pause != nil {
+			p := *n.Pause
+			p.Question, n.Pause = p.Question.withoutLinks(), &p
 		}
-		p, q := *n.Pause, *n.Pause.Question
-		q.Prompt, q.Title = linkShape.ReplaceAllString(q.Prompt, hiddenLink), linkShape.ReplaceAllString(q.Title, hiddenLink)
-		p.Question, n.Pause = &q, &p
 	}
 	return Restore(s)
 }
+
+// WithoutLinks is the entry for somebody who may not answer.
+func (e Entry) WithoutLinks() Entry {
+	e.Message, e.Question, e.Log = hideLinksIn(e.Message), e.Question.withoutLinks(), HideLinks(e.Log)
+	return e
+}
+
+// WithoutLinks is the summary for somebody who may not answer.
+func (s Summary) WithoutLinks() Summary {
+	s.Failure = s.Failure.withoutLinks()
+	return s
+}
+
+// WithoutLinks is the question for somebody who may not answer it.
+func (p OpenPause) WithoutLinks() OpenPause {
+	p.Question = p.Question.withoutLinks()
+	return p
+}
+
+// WithoutLinks is the input for somebody who may not answer.
+func (s ShownInput) WithoutLinks() ShownInput {
+	s.Input = hideLinks(s.Input)
+	return s
+}
+
+// HideLinks leaves them out of the lines of a log.
+func HideLinks(lines []string) []string {
+	if !slices.ContainsFunc(lines, linkShape.MatchString) {
+		return lines
+	}
+	hidden := make([]string, len(lines))
+	for i, line := range lines {
+		hidden[i] = hideLinksIn(line)
+	}
+	return hidden
+}
+
+func (q *Question) withoutLinks() *Question {
+	if q == nil {
+		return nil
+	}
+	hidden := *q
+	hidden.Title, hidden.Prompt, hidden.Assignee = hideLinksIn(q.Title), hideLinksIn(q.Prompt), hideLinksIn(q.Assignee)
+	return &hidden
+}
+
+func (f *Failure) withoutLinks() *Failure {
+	if f == nil {
+		return nil
+	}
+	hidden := *f
+	hidden.Message = hideLinksIn(f.Message)
+	return &hidden
+}
+
+func hideLinksIn(text string) string { return linkShape.ReplaceAllString(text, hiddenLink) }
 
 func hideLinks(text json.RawMessage) json.RawMessage {
 	if !bytes.Contains(text, []byte(linkMark)) {

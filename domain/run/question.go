@@ -217,10 +217,9 @@ func (a inputAction) checkForm(r *domain.Rules, field string, value any) any {
 	return a.form.ApplyDefaults(answers)
 }
 
-// Question is what a node asks, or asked, with its pause, its status and when it ended; the pause is nil of one that
-// asks nobody, or has not asked yet. The words of a question that an earlier version of the
-// gateway asked are those of the plan.
-func (r *Run) Question(p *Plan, of workflow.NodeID) (q Question, pause *Pause, status NodeStatus, ended *time.Time) {
+// Question is what a node asks, or asked, and how far that node is; its pause is nil of one that asks nobody, or
+// has not asked yet. The words of a question that an earlier version of the gateway asked are those of the plan.
+func (r *Run) Question(p *Plan, of workflow.NodeID) (q Question, asked NodeState) {
 	for i := range r.state.Nodes {
 		n := &r.state.Nodes[i]
 		if n.ID != of || n.Pause == nil || n.Pause.Kind != PauseInput {
@@ -231,9 +230,9 @@ func (r *Run) Question(p *Plan, of workflow.NodeID) (q Question, pause *Pause, s
 		} else if known := p.Question(of); known != nil {
 			q = *known
 		}
-		return q, n.Pause, n.Status, n.FinishedAt
+		return q, *n
 	}
-	return Question{}, nil, "", nil
+	return Question{}, NodeState{}
 }
 
 // Question is what a node of the plan asks, as it is where there are no templates; nil where it asks

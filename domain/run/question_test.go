@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 const askInFull = `ask input@1.1.0 {"title": "Order {{ payload.id }}", "prompt": "May {{ payload.amount }} be paid back?", "assignee": "{{ payload.team }}",
@@ -161,5 +162,24 @@ func TestALinkOpensOnlyWhatItWasMadeFor(t *testing.T) {
 	}
 	if _, ok := (run.Key{}).ReadLink(token); ok || (run.Key{}).LinkToken(l) != "" {
 		t.Error("without a key there are links")
+	}
+}
+
+func TestAQuestionIsAskedInASimulationAndATestOfItsNode(t *testing.T) {
+	p := plan(t, nodes(askInFull, expr("act", "input.value.ok")), edges("ask -> act"))
+	trace, err := run.Simulate(p, runID, start(`{"id": 7, "amount": 1}`), noon, run.Outside{Answers: answers{"ask": {output(`{"ok": true}`)}}})
+	if err != nil || trace.Run.Status() != run.StatusCompleted || string(trace.Run.Nodes()[1].Output) != "true" {
+		t.Errorf("%+v, %v", trace, err)
+	}
+	if asked := trace.Run.Nodes()[0].Pause.Question; asked == nil || asked.Title != "Order 7" {
+		t.Errorf("it was asked %+v", asked)
+	}
+	_, err = run.Simulate(p, runID, start(`{}`), noon, run.Outside{Answers: answers{"ask": {output(`true`)}}})
+	if err == nil || !strings.Contains(err.Error(), "answers.ask[0] does not fit what the node waits for: input must be an object") {
+		t.Errorf("an answer that does not fit: %v", err)
+	}
+	test, _, _ := tested(t, workflow.RestoreGraph(nodes(askInFull), nil), "ask", run.NodeTestCall{Payload: json.RawMessage(`{"id": 8}`)})
+	if n := test.Run.Nodes()[0]; n.Status != run.NodeWaiting || n.Pause.Question.Title != "Order 8" {
+		t.Errorf("the node that is tested asks %+v", n)
 	}
 }

@@ -10,19 +10,22 @@ const (
 	ByKey        ActorKind = "apiKey"
 	ByEmbedToken ActorKind = "embedToken"
 	ByLink       ActorKind = "link" // whoever has the address of a page
+	ByHook       ActorKind = "hook" // whoever delivers to it
 	ByOperator   ActorKind = "operator"
 )
 
 // Actor is who did something, as it is remembered.
 type Actor struct {
 	Kind    ActorKind
-	ID      string // of the key or the token; empty where there is none
+	ID      string // of the key, the token or the trigger of the hook; empty where there is none
 	Subject string // who uses it, in the tenant's own words; empty for nobody in particular
 }
 
 // Actor is who asks.
 func (c Caller) Actor() Actor {
 	switch {
+	case c.Hook != "":
+		return Actor{Kind: ByHook, ID: c.Hook}
 	case c.Key == "":
 		return Actor{Kind: ByOperator}
 	case c.KeyType == Embed:
@@ -34,7 +37,7 @@ func (c Caller) Actor() Actor {
 // String names the actor in a message for the tenant.
 func (a Actor) String() string {
 	name := map[ActorKind]string{
-		ByKey: "the key " + a.ID, ByEmbedToken: "the embed token " + a.ID, ByLink: "somebody who has its link", ByOperator: "the operator",
+		ByKey: "the key " + a.ID, ByEmbedToken: "the embed token " + a.ID, ByLink: "somebody who has its link", ByHook: "a delivery to the hook of " + a.ID, ByOperator: "the operator",
 	}[a.Kind]
 	if name == "" {
 		name = string(a.Kind)

@@ -246,6 +246,7 @@ type Caller struct {
 	KeyType   KeyType
 	Narrowing Narrowing // what else limits the key
 	Settings  Settings  // the tenant's settings as they were when the caller was recognized
+	Hook      string    // the trigger of the hook that fires it, without a key; empty for none
 }
 
 // CallerWith is who asks with a key of the tenant.

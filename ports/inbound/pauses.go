@@ -22,14 +22,16 @@ type Pauses interface {
 }
 
 // AnswerPages are the pages for one answer, which whoever has their address may open. A token that
-// opens nothing is NotFound page_not_found. Who comes too often from one address is
-// RateLimited rate_limited.
+// opens nothing is NotFound page_not_found.
 type AnswerPages interface {
-	Show(ctx context.Context, from netip.Addr, token string) (AnswerPage, error)
+	// Enter counts a request from an address. Who comes too often is RateLimited rate_limited.
+	Enter(ctx context.Context, from netip.Addr) error
+
+	Show(ctx context.Context, token string) (AnswerPage, error)
 
 	// Answer answers the question that the page showed, by the number of its pause; errors are those of
 	// [Pauses.Answer].
-	Answer(ctx context.Context, from netip.Addr, token string, seq int64, input json.RawMessage) error
+	Answer(ctx context.Context, token string, seq int64, input json.RawMessage) error
 }
 
 // AnswerState is what has become of a question.
@@ -42,6 +44,7 @@ const (
 	AnswerGiven     AnswerState = "answered"
 	AnswerExpired   AnswerState = "expired"
 	AnswerCancelled AnswerState = "cancelled" // the run has ended without it
+	AnswerSuspended AnswerState = "suspended" // nothing is taken or shown for the tenant at the moment
 )
 
 // AnswerPage is what a page for one answer shows.
