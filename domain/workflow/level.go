@@ -1,7 +1,7 @@
 package workflow
 
 import (
-	"strings"
+	"regexp"
 
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/process"
@@ -33,5 +33,8 @@ func (g Graph) level(types interface {
 	return highest
 }
 
+// linkCall fits calls of [LinkFunction], and little else.
+var linkCall = regexp.MustCompile(LinkFunction + `[\s)]*\(`)
+
 // linksToAnswer says whether a text may call [LinkFunction], which the first release does not have.
-func linksToAnswer(text string) bool { return strings.Contains(text, LinkFunction+"(") }
+func linksToAnswer(text string) bool { return linkCall.MatchString(text) }

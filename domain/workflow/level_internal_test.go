@@ -7,6 +7,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/process"
+	"github.com/sluicehq/sluice/domain/tenant"
 )
 
 // levels are node types that need one.
@@ -48,6 +49,30 @@ func TestAGraphNeedsTheHighestLevelOfItsNodeTypes(t *testing.T) {
 		}
 		if got := RestoreGraph(nodes, nil).level(types); got != want {
 			t.Errorf("%v need level %d, not %d", used, got, want)
+		}
+	}
+}
+
+// The first release knows no link(), wherever it stands; a process that does not know a question takes none.
+func TestWhatLinksToAnswersAndAsksWithAFormNeedsALevel(t *testing.T) {
+	one := func(kind, version, config string) []Node {
+		return []Node{{ID: "a", Type: kind, Version: version, Config: domain.RestoreDocument(config)}}
+	}
+	guarded := []Edge{{SourceNodeID: "a", TargetNodeID: "b", Condition: new(`link("a") !== ""`)}}
+	types := node.RegistryFor("tenant_1", tenant.English, nil, nil)
+	for claim, c := range map[string]struct {
+		graph Graph
+		want  process.Level
+	}{
+		"a configuration that calls it": {RestoreGraph(one("transform", "1.0.0", `{"expression":"link(\"a\")"}`), nil), process.SecondRelease},
+		"with spaces and brackets":      {RestoreGraph(one("transform", "1.0.0", `{"expression":"(link) (\"a\")"}`), nil), process.SecondRelease},
+		"a word":                        {RestoreGraph(one("transform", "1.0.0", `{"expression":"payload.link"}`), nil), 0},
+		"an edge that calls it":         {RestoreGraph(one("transform", "1.0.0", `{}`), guarded), process.SecondRelease},
+		"a question of today":           {RestoreGraph(one("input", "1.1.0", `{}`), nil), process.SecondRelease},
+		"a question of before":          {RestoreGraph(one("input", "1.0.0", `{}`), nil), 0},
+	} {
+		if got := c.graph.level(types); got != c.want {
+			t.Errorf("%s needs the level %d, not %d", claim, got, c.want)
 		}
 	}
 }
