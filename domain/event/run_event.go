@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
 )
 
-// MaxRunOutput bounds the output of a run in its event, in bytes: hundreds of messages are sent
+// MaxRunOutput bounds the output and the question of a run in its event, in bytes: hundreds of messages are sent
 // at the same time.
 const MaxRunOutput = 32 << 10
 
 // NewRunEvent is the event of something that happened to a run (execution rules, "Outgoing
 // events"). Its data names the run and what it is about, without its payload and its nodes'
-// outputs; that of run.paused has the resume token where there is one, and that of run.completed
-// the run's output, unless that is larger than [MaxRunOutput].
+// outputs; that of run.paused has the resume token where there is one, and the question where a person is asked; that of
+// run.completed has the run's output. A question or an output that is larger than [MaxRunOutput] is left out.
 func NewRunEvent(id ID, of *run.Run, h run.DomainEvent) *Event {
 	var b strings.Builder
 	member := func(name, value string) {
@@ -39,6 +40,15 @@ func NewRunEvent(id ID, of *run.Run, h run.DomainEvent) *Event {
 		member("event", p.Event)
 		member("until", instant(p.Until))
 		member("resumeToken", h.Token)
+		if p.Kind == run.PauseInput {
+			member("pauseId", string(run.NewPauseID(of.ID(), p.Seq)))
+		}
+		if question := questionOf(p); len(question) > MaxRunOutput {
+			b.WriteString(`,"questionOmitted":true`)
+		} else if question != nil {
+			b.WriteString(`,"question":`)
+			b.Write(question)
+		}
 	}
 	if h.Type == run.RunCompleted {
 		output, omitted := of.Result(MaxRunOutput)
@@ -60,6 +70,25 @@ func NewRunEvent(id ID, of *run.Run, h run.DomainEvent) *Event {
 	return Restore(State{
 		ID: id, Tenant: of.Tenant(), SubTenant: of.SubTenant(), Type: Type(h.Type), At: h.At, Data: domain.RestoreDocument(b.String()), OfChild: of.Parent() != "",
 	})
+}
+
+// questionOf writes what a person is asked as the API shows it; nil for nothing.
+func questionOf(p *run.Pause) []byte {
+	q := p.Question
+	if q == nil {
+		return nil
+	}
+	written, err := json.Marshal(struct {
+		Title     string            `json:"title,omitempty"`
+		Prompt    string            `json:"prompt,omitempty"`
+		Assignee  string            `json:"assignee,omitempty"`
+		InputType string            `json:"inputType,omitempty"`
+		Form      node.Declarations `json:"form"`
+	}{q.Title, q.Prompt, q.Assignee, q.Kind, q.Form})
+	if err != nil {
+		return nil // which no form that was read from JSON leads to
+	}
+	return written
 }
 
 // statusAfter is the run's status in the event. A run with a paused node is shown as paused
