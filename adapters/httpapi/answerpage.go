@@ -37,47 +37,43 @@ const (
 
 // serveAnswerPages adds the pages on which whoever has their address answers one question.
 func (a *API) serveAnswerPages() {
-	a.engine.GET(answerPath, a.showAnswerPage)
+	a.getOpen(answerPath, a.showAnswerPage)
 	a.engine.POST(answerPath, a.takeAnswer)
 }
 
-// visitor is the address of who opens a page; one that is none counts with all others.
-func (a *API) visitor(c *gin.Context) netip.Addr {
-	from, _ := netip.ParseAddr(a.client(c))
-	return from
+// openAnswerPage finds what a page shows. One that cannot be shown is answered.
+func (a *API) openAnswerPage(c *gin.Context) (page inbound.AnswerPage, words *answerWords, found bool) {
+	words = wordsFor(c.GetHeader("Accept-Language"))
+	from, _ := netip.ParseAddr(a.client(c)) // one that is none counts with all others
+	err := a.ports.AnswerPages.Enter(c.Request.Context(), from)
+	if err == nil {
+		page, err = a.ports.AnswerPages.Show(c.Request.Context(), c.Param("token"))
+	}
+	if err != nil {
+		failAnswerPage(c, words, err)
+		return page, words, false
+	}
+	exchange.StateOf(c).Caller = tenant.Caller{Scope: tenant.All(page.Tenant)}
+	return page, words, true
 }
 
 func (a *API) showAnswerPage(c *gin.Context) {
-	a.answerPage(c, http.StatusOK, nil, nil)
-}
-
-// answerPage shows the page, with what was wrong with an answer.
-func (a *API) answerPage(c *gin.Context, status int, given url.Values, found []domain.Violation) {
-	page, err := a.ports.AnswerPages.Show(c.Request.Context(), a.visitor(c), c.Param("token"))
-	words := wordsFor(c.GetHeader("Accept-Language"))
-	if err != nil {
-		failAnswerPage(c, words, err)
-		return
+	if page, words, found := a.openAnswerPage(c); found {
+		writeAnswerPage(c, http.StatusOK, newAnswerView(page, words, nil, nil))
 	}
-	exchange.StateOf(c).Caller = tenant.Caller{Scope: tenant.All(page.Tenant)}
-	writeAnswerPage(c, status, newAnswerView(page, words, given, found))
 }
 
 // takeAnswer takes what the form of a page sends. Who was second sees who was first.
 func (a *API) takeAnswer(c *gin.Context) {
-	words := wordsFor(c.GetHeader("Accept-Language"))
-	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxAnswerForm)
-	if err := c.Request.ParseForm(); err != nil {
-		failAnswerPage(c, words, domain.Fail(domain.Invalid, "body_invalid", "The form could not be read."))
+	page, words, found := a.openAnswerPage(c)
+	if !found {
 		return
 	}
-	given := c.Request.PostForm
-	page, err := a.ports.AnswerPages.Show(c.Request.Context(), a.visitor(c), c.Param("token"))
+	given, err := readForm(c)
 	if err != nil {
 		failAnswerPage(c, words, err)
 		return
 	}
-	exchange.StateOf(c).Caller = tenant.Caller{Scope: tenant.All(page.Tenant)}
 	seq, _ := strconv.ParseInt(given.Get(seqField), 10, 64)
 	if page.Status != inbound.WaitsForAnswer || seq != page.Seq {
 		writeAnswerPage(c, http.StatusConflict, newAnswerView(page, words, nil, nil))
@@ -85,7 +81,7 @@ func (a *API) takeAnswer(c *gin.Context) {
 	}
 	input, err := readAnswers(page.Question, given)
 	if err == nil {
-		err = a.ports.AnswerPages.Answer(c.Request.Context(), a.visitor(c), c.Param("token"), seq, input)
+		err = a.ports.AnswerPages.Answer(c.Request.Context(), c.Param("token"), seq, input)
 	}
 	var known *domain.Error
 	switch {
@@ -94,13 +90,30 @@ func (a *API) takeAnswer(c *gin.Context) {
 		c.Redirect(http.StatusSeeOther, c.Request.URL.EscapedPath())
 	case errors.As(err, &known) && known.Kind == domain.Invalid:
 		exchange.StateOf(c).Code = known.Code
-		a.answerPage(c, http.StatusBadRequest, given, known.Violations)
+		writeAnswerPage(c, http.StatusBadRequest, newAnswerView(page, words, given, known.Violations))
 	case errors.As(err, &known) && known.Kind == domain.Conflict:
 		exchange.StateOf(c).Code = known.Code
-		a.answerPage(c, http.StatusConflict, nil, nil)
+		if page, err = a.ports.AnswerPages.Show(c.Request.Context(), c.Param("token")); err != nil {
+			failAnswerPage(c, words, err)
+			return
+		}
+		writeAnswerPage(c, http.StatusConflict, newAnswerView(page, words, nil, nil))
 	default:
 		failAnswerPage(c, words, err)
 	}
+}
+
+// readForm reads what the form of a page sends.
+func readForm(c *gin.Context) (url.Values, error) {
+	body, err := exchange.ReadRaw(c, maxAnswerForm)
+	if err != nil {
+		return nil, err
+	}
+	given, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, domain.Fail(domain.Invalid, "body_invalid", "The form could not be read.")
+	}
+	return given, nil
 }
 
 // readAnswers makes the answer of what a form sends: a blank field says nothing.
@@ -153,6 +166,16 @@ type answerView struct {
 	By                     string
 	Problem                string // of the whole answer
 	Fields                 []answerField
+}
+
+// Wrong are the fields with a problem; those that are buttons have no place to lead to.
+func (v answerView) Wrong() (fields []answerField) {
+	for _, f := range v.Fields {
+		if f.Problem != "" && !v.Buttons {
+			fields = append(fields, f)
+		}
+	}
+	return fields
 }
 
 // answerTime is a time for people and for machines.
@@ -304,6 +327,10 @@ func failAnswerPage(c *gin.Context, words *answerWords, err error) {
 	state := exchange.StateOf(c)
 	status, text := http.StatusInternalServerError, words.Failed
 	var known *domain.Error
+	var transport *exchange.TransportError
+	if errors.As(err, &transport) {
+		state.Code, status, text = transport.Code, transport.Status, words.Wrong
+	}
 	if errors.As(err, &known) {
 		state.Code = known.Code
 		switch known.Kind {

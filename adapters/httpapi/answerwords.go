@@ -43,8 +43,9 @@ var answerTexts = map[tenant.Language]*answerWords{
 		States: map[inbound.AnswerState]string{
 			inbound.NotAskedYet: "This question has not been asked yet. Come back later with the same link.", inbound.AnswerGiven: "This question has been answered. Thank you.",
 			inbound.AnswerExpired: "The time for an answer is over.", inbound.AnswerCancelled: "An answer is not needed any more.",
+			inbound.AnswerSuspended: "Answers are not taken at the moment. Try it again later with the same link.",
 		},
-		Actors: map[tenant.ActorKind]string{tenant.ByLink: "on this page", tenant.ByKey: "in another application", tenant.ByEmbedToken: "in another application", tenant.ByOperator: "by the operator"},
+		Actors: map[tenant.ActorKind]string{tenant.ByLink: "on this page", tenant.ByKey: "in another application", tenant.ByEmbedToken: "in another application", tenant.ByHook: "by another service", tenant.ByOperator: "by the operator"},
 		Problems: map[domain.ViolationCode]string{
 			domain.Required: "Please fill this in.", domain.BadFormat: "This is not spelled as expected.", domain.WrongType: "This is not the kind of value that is expected.",
 			domain.TooSmall: "This is too small.", domain.TooLarge: "This is too large.", domain.TooShort: "This is too short.", domain.TooLong: "This is too long.", domain.NotWhole: "This must be a whole number.",
@@ -59,8 +60,9 @@ var answerTexts = map[tenant.Language]*answerWords{
 		States: map[inbound.AnswerState]string{
 			inbound.NotAskedYet: "Esta pregunta aún no se ha hecho. Vuelva más tarde con el mismo enlace.", inbound.AnswerGiven: "Esta pregunta ya tiene respuesta. Gracias.",
 			inbound.AnswerExpired: "El plazo para responder ha terminado.", inbound.AnswerCancelled: "Ya no se necesita una respuesta.",
+			inbound.AnswerSuspended: "En este momento no se aceptan respuestas. Inténtelo más tarde con el mismo enlace.",
 		},
-		Actors: map[tenant.ActorKind]string{tenant.ByLink: "en esta página", tenant.ByKey: "en otra aplicación", tenant.ByEmbedToken: "en otra aplicación", tenant.ByOperator: "por el operador"},
+		Actors: map[tenant.ActorKind]string{tenant.ByLink: "en esta página", tenant.ByKey: "en otra aplicación", tenant.ByEmbedToken: "en otra aplicación", tenant.ByHook: "por otro servicio", tenant.ByOperator: "por el operador"},
 		Problems: map[domain.ViolationCode]string{
 			domain.Required: "Rellene este campo.", domain.BadFormat: "No está escrito como se espera.", domain.WrongType: "No es el tipo de valor que se espera.",
 			domain.TooSmall: "Es demasiado pequeño.", domain.TooLarge: "Es demasiado grande.", domain.TooShort: "Es demasiado corto.", domain.TooLong: "Es demasiado largo.", domain.NotWhole: "Debe ser un número entero.",
@@ -75,8 +77,9 @@ var answerTexts = map[tenant.Language]*answerWords{
 		States: map[inbound.AnswerState]string{
 			inbound.NotAskedYet: "Esta pergunta ainda não foi feita. Volte mais tarde com o mesmo link.", inbound.AnswerGiven: "Esta pergunta já foi respondida. Obrigado.",
 			inbound.AnswerExpired: "O prazo para responder terminou.", inbound.AnswerCancelled: "A resposta não é mais necessária.",
+			inbound.AnswerSuspended: "No momento não são aceitas respostas. Tente mais tarde com o mesmo link.",
 		},
-		Actors: map[tenant.ActorKind]string{tenant.ByLink: "nesta página", tenant.ByKey: "em outro aplicativo", tenant.ByEmbedToken: "em outro aplicativo", tenant.ByOperator: "pelo operador"},
+		Actors: map[tenant.ActorKind]string{tenant.ByLink: "nesta página", tenant.ByKey: "em outro aplicativo", tenant.ByEmbedToken: "em outro aplicativo", tenant.ByHook: "por outro serviço", tenant.ByOperator: "pelo operador"},
 		Problems: map[domain.ViolationCode]string{
 			domain.Required: "Preencha este campo.", domain.BadFormat: "Não está escrito como se espera.", domain.WrongType: "Não é o tipo de valor esperado.",
 			domain.TooSmall: "É pequeno demais.", domain.TooLarge: "É grande demais.", domain.TooShort: "É curto demais.", domain.TooLong: "É longo demais.", domain.NotWhole: "Deve ser um número inteiro.",

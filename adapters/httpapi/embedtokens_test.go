@@ -200,6 +200,33 @@ func TestResumeTokensAreForThoseWhoMayAnswer(t *testing.T) {
 			t.Errorf("a %s sees %d: %s", preset, got.status, got.body)
 		}
 	}
+	for _, path := range []string{"/runs", "/runs/" + e.ids["runs"], "/runs/" + e.ids["runs"] + "/stream", "/pauses"} {
+		if got := g.send(http.MethodGet, "/v1/gateway"+path, e.public, ""); got.status != http.StatusForbidden {
+			t.Errorf("a public key sees of %s: %d: %s", path, got.status, got.body)
+		}
+	}
+}
+
+func TestQuestionsAreAnsweredByWhoMayActOnRuns(t *testing.T) {
+	g := newGateway(t)
+	e := g.fixture("Acme")
+	g.addRuns(e)
+	for _, c := range []struct {
+		preset string
+		want   int
+	}{{"viewer", http.StatusForbidden}, {"approver", http.StatusNoContent}} {
+		token := g.embedToken(e.customer, map[string]any{"subTenantId": e.ids["subTenantId"], "preset": c.preset, "subject": "ana"})
+		if got := g.send(http.MethodGet, "/v1/gateway/pauses", token, ""); got.status != http.StatusOK || !strings.Contains(got.body, e.ids["pauses"]) {
+			t.Errorf("a %s is shown of what waits %d: %s", c.preset, got.status, got.body)
+		}
+		if got := g.send(http.MethodPost, "/v1/gateway/pauses/"+e.ids["pauses"]+"/answer", token, `{"input":true}`); got.status != c.want {
+			t.Errorf("a %s who answers gets %d: %s", c.preset, got.status, got.body)
+		}
+	}
+	got := g.send(http.MethodGet, "/v1/gateway/runs/"+e.ids["runs"], e.secret, "")
+	if !strings.Contains(got.body, `"answeredBy":{"kind":"embedToken","id":"emb_`) || !strings.Contains(got.body, `"subject":"ana"`) {
+		t.Errorf("who answered is not to be seen: %s", got.body)
+	}
 }
 
 func TestAnIdempotencyKeyIsOneSubjectsOwn(t *testing.T) {

@@ -15,14 +15,17 @@ const (
 	readinessPath = "/readyz"
 )
 
+// getOpen adds what needs no key to read. net/http leaves the body out of an answer to HEAD.
+func (a *API) getOpen(path string, handle gin.HandlerFunc) {
+	a.engine.GET(path, handle)
+	a.engine.HEAD(path, handle)
+	a.undescribed = append(a.undescribed, Route{http.MethodHead, openAPIPath(path)})
+}
+
 // serveOpen adds what needs no key: health and readiness, and, unless healthOnly, the
-// API's description and its page. net/http leaves the body out of an answer to HEAD.
+// API's description and its page.
 func (a *API) serveOpen(healthOnly bool) {
-	get := func(path string, handle gin.HandlerFunc) {
-		a.engine.GET(path, handle)
-		a.engine.HEAD(path, handle)
-		a.undescribed = append(a.undescribed, Route{http.MethodHead, openAPIPath(path)})
-	}
+	get := a.getOpen
 	get(healthPath, a.health)
 	get(readinessPath, a.readiness)
 	if healthOnly {

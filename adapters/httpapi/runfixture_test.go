@@ -40,6 +40,14 @@ func (w timed) Do(ctx context.Context, fn func(context.Context, outbound.Stores)
 	})
 }
 
+// Read is Do for what changes nothing.
+func (w timed) Read(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	return w.UnitOfWork.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		st.Runs.Queue = timedQueue{st.Runs.Queue, w.clock}
+		return fn(ctx, st)
+	})
+}
+
 type timedQueue struct {
 	outbound.RunQueue
 	clock *portstest.ManualClock

@@ -12,6 +12,7 @@ import (
 const (
 	ActorKindAPIKey     ActorKind = "apiKey"
 	ActorKindEmbedToken ActorKind = "embedToken"
+	ActorKindHook       ActorKind = "hook"
 	ActorKindLink       ActorKind = "link"
 	ActorKindOperator   ActorKind = "operator"
 )
@@ -254,6 +255,11 @@ const (
 	OfferKindVariable  OfferKind = "variable"
 )
 
+// Defines values for PauseSortField.
+const (
+	PauseSortFieldCreatedAt PauseSortField = "createdAt"
+)
+
 // Defines values for PublicTriggerCreation.
 const (
 	PublicTriggerCreationForbidden PublicTriggerCreation = "forbidden"
@@ -421,29 +427,19 @@ const (
 	WebhookEndpointDisabledReasonGone    WebhookEndpointDisabledReason = "gone"
 )
 
-// Defines values for PauseSortBy.
-const (
-	PauseSortByCreatedAt PauseSortBy = "createdAt"
-)
-
-// Defines values for ListPausesParamsSortBy.
-const (
-	ListPausesParamsSortByCreatedAt ListPausesParamsSortBy = "createdAt"
-)
-
 // Actor Who did something.
 type Actor struct {
-	// ID The key or the token.
+	// ID The key, the token or the trigger of the hook.
 	ID *string `json:"id,omitempty"`
 
-	// Kind `apiKey` and `embedToken`: who holds it. `link`: whoever has the address of a page. `operator`: the operator of the gateway.
+	// Kind `apiKey` and `embedToken`: who holds it. `link`: whoever has the address of a page. `hook`: who delivered to a hook. `operator`: the operator of the gateway.
 	Kind ActorKind `json:"kind"`
 
 	// Subject Who uses it, in the tenant's own words.
 	Subject *string `json:"subject,omitempty"`
 }
 
-// ActorKind `apiKey` and `embedToken`: who holds it. `link`: whoever has the address of a page. `operator`: the operator of the gateway.
+// ActorKind `apiKey` and `embedToken`: who holds it. `link`: whoever has the address of a page. `hook`: who delivered to a hook. `operator`: the operator of the gateway.
 type ActorKind string
 
 // AnswerPause The answer to a question.
@@ -2243,6 +2239,9 @@ type OpenPause struct {
 
 // PausePage A page of questions.
 type PausePage = Page[OpenPause]
+
+// PauseSortField What questions can be sorted by.
+type PauseSortField string
 
 // Pins Sample data for trying the version: what nodes give, by their ids, each any JSON value as the node's `output` would be. They mean nothing to
 // runs. Absent where there are none, and for public keys.
@@ -4198,8 +4197,8 @@ type PauseAssigneeFilter = string
 // PauseID defines model for PauseId.
 type PauseID = string
 
-// PauseSortBy defines model for PauseSortBy.
-type PauseSortBy string
+// PauseSortBy What questions can be sorted by.
+type PauseSortBy = PauseSortField
 
 // Prefer defines model for Prefer.
 type Prefer = string
@@ -4376,14 +4375,14 @@ type ListJobsParams struct {
 
 // ListPausesParams is the query of [Client.ListPauses].
 type ListPausesParams struct {
-	Limit       *Limit                  `query:"limit"`
-	Offset      *Offset                 `query:"offset"`
-	SortOrder   *SortOrder              `query:"sortOrder"`
-	SortBy      *ListPausesParamsSortBy `query:"sortBy"`
-	Assignee    *PauseAssigneeFilter    `query:"assignee"`
-	WorkflowID  *RunWorkflowFilter      `query:"workflowId"`
-	EntityID    *RunEntityFilter        `query:"entityId"`
-	SubTenantID *SubTenantFilter        `query:"subTenantId"`
+	Limit       *Limit               `query:"limit"`
+	Offset      *Offset              `query:"offset"`
+	SortOrder   *SortOrder           `query:"sortOrder"`
+	SortBy      *PauseSortBy         `query:"sortBy"`
+	Assignee    *PauseAssigneeFilter `query:"assignee"`
+	WorkflowID  *RunWorkflowFilter   `query:"workflowId"`
+	EntityID    *RunEntityFilter     `query:"entityId"`
+	SubTenantID *SubTenantFilter     `query:"subTenantId"`
 }
 
 // ListRunsParams is the query of [Client.ListRuns].
