@@ -119,9 +119,11 @@ func TestRunsOfEveryShapeSurviveTheUpgrade(t *testing.T) {
 		asked = append(asked, fmt.Sprint(s.send(s.older, http.MethodPost, "/triggers/"+call+"/webhook", `{"eventData":{}}`)["runId"]))
 	}
 	from := s.rewind(tick, 20)
+	waits := s.asksNow(s.older, "Ask before")
 
 	s.current.ok("migrate", "up")
 	s.newer = s.current.spawn("serve")
+	s.answers(waits)
 	_, loop := s.draft(s.newer, "Loop", fmt.Sprintf(`"nodes":[
 		{"id":"each","type":"forEach","version":"1.0.0","name":"E","config":{"items":"payload.items","concurrency":3}},
 		{"id":"rest","parentId":"each","type":"wait","version":"1.0.0","name":"R","config":{"delayMs":300}},
@@ -142,6 +144,10 @@ func TestRunsOfEveryShapeSurviveTheUpgrade(t *testing.T) {
 	from = slices.MinFunc([]time.Time{from, s.rewind(tick, 30)}, time.Time.Compare)
 	for i, run := range asked {
 		p := []*process{s.older, s.newer}[i%2]
+		if i%3 == 0 {
+			s.answers(run) // it was asked by either
+			continue
+		}
 		p.server.await(t, "/v1/gateway/runs/"+run, s.secret, `"resumeToken"`)
 		_, text := s.newer.request(t, http.MethodGet, "/v1/gateway/runs/"+run, s.secret, "")
 		token := regexp.MustCompile(`"resumeToken":"([^"]+)"`).FindStringSubmatch(text)
@@ -162,6 +168,7 @@ func TestRunsOfEveryShapeSurviveTheUpgrade(t *testing.T) {
 	s.everyMinuteOnce(tick, from)
 	s.cancelledNextToTheLastRelease()
 	s.refusedByTheLastRelease()
+	s.answeredNextToTheLastRelease()
 
 	// Once the last release has stopped, loops are published, and it does not come back.
 	if code := s.older.exit(t, syscall.SIGTERM); code != exitDone {
@@ -189,6 +196,71 @@ func (s *shapes) cancelledNextToTheLastRelease() {
 	s.total("parentRunId="+run+"&status=paused", 2)
 	s.send(s.newer, http.MethodPost, "/runs/"+run+"/cancel", "")
 	s.total("parentRunId="+run+"&status=cancelled", 2)
+}
+
+// asksNow starts a run that waits for a person, at the gateway.
+func (s *shapes) asksNow(p *process, name string) (run string) {
+	s.Helper()
+	_, asking := s.draft(p, name, `"nodes":[{"id":"ask","type":"input","version":"1.0.0","name":"A","config":{"prompt":"Now?","inputType":"boolean"}}],"edges":[]`)
+	run = fmt.Sprint(s.send(p, http.MethodPost, "/triggers/"+s.trigger(p, asking, "webhook", `{}`)+"/webhook", `{"eventData":{}}`)["runId"])
+	p.server.await(s.T, "/v1/gateway/runs/"+run, s.secret, `"resumeToken"`)
+	return run
+}
+
+// pause waits until a question of the run is listed.
+func (s *shapes) pause(run string) (id string) {
+	s.Helper()
+	s.newer.server.await(s.T, "/v1/gateway/pauses?limit=100", s.secret, `"runId":"`+run+`"`)
+	for _, one := range s.send(s.newer, http.MethodGet, "/pauses?limit=100", "")["items"].([]any) {
+		if one := one.(map[string]any); one["runId"] == run {
+			if question, _ := one["question"].(map[string]any); question["inputType"] != "boolean" && question["title"] == nil {
+				s.Errorf("the question is shown as %v", one)
+			}
+			return fmt.Sprint(one["id"])
+		}
+	}
+	s.Fatalf("the question of %s is not listed", run)
+	return ""
+}
+
+// answers answers the question of a run, after which it is listed no more.
+func (s *shapes) answers(run string) {
+	s.Helper()
+	path := "/pauses/" + s.pause(run) + "/answer"
+	s.send(s.newer, http.MethodPost, path, `{"input":true}`)
+	if status, body := s.newer.request(s.T, http.MethodPost, "/v1/gateway"+path, s.secret, `{"input":true}`); status != http.StatusConflict || !strings.Contains(body, "already_answered") {
+		s.Errorf("a second answer: %d %s", status, body)
+	}
+	s.newer.server.await(s.T, "/v1/gateway/runs/"+run, s.secret, `"status":"completed"`)
+}
+
+// answeredNextToTheLastRelease checks that a gateway which knows no forms takes no answer to one, and neither lists nor loses it, and
+// that questions which that gateway has ended are listed no more.
+func (s *shapes) answeredNextToTheLastRelease() {
+	s.Helper()
+	_, version := s.draft(s.newer, "Form", `"nodes":[{"id":"ask","type":"input","version":"1.1.0","name":"A",
+		"config":{"title":"Order {{ payload.id }}","form":{"ok":{"type":"boolean","required":true}}}}],"edges":[]`)
+	run := fmt.Sprint(s.send(s.newer, http.MethodPost, "/workflow-versions/"+version+"/runs", `{"payload":{"id":7}}`)["id"])
+	pause := s.pause(run)
+	_, text := s.newer.request(s.T, http.MethodGet, "/v1/gateway/runs/"+run, s.secret, "")
+	token := regexp.MustCompile(`"resumeToken":"([^"]+)"`).FindStringSubmatch(text)
+	for _, input := range []string{`true`, `{"ok":true}`} {
+		if status, body := s.older.request(s.T, http.MethodPost, "/v1/gateway/triggers/resume", s.secret, fmt.Sprintf(`{"runId":%q,"resumeToken":%q,"input":%s}`, run, token[1], input)); status < http.StatusInternalServerError {
+			s.Errorf("the last release takes %s for an answer to a form: %d %s", input, status, body)
+		}
+	}
+	if status, body := s.newer.request(s.T, http.MethodPost, "/v1/gateway/pauses/"+pause+"/answer", s.secret, `{"input":true}`); status != http.StatusBadRequest {
+		s.Errorf("a form is answered by true: %d %s", status, body)
+	}
+	s.send(s.newer, http.MethodPost, "/pauses/"+pause+"/answer", `{"input":{"ok":true}}`)
+	s.newer.server.await(s.T, "/v1/gateway/runs/"+run, s.secret, `"status":"completed"`)
+
+	cancelled := s.asksNow(s.older, "Ask beside")
+	s.pause(cancelled)
+	s.send(s.older, http.MethodPost, "/runs/"+cancelled+"/cancel", "")
+	if left := s.send(s.newer, http.MethodGet, "/pauses?limit=1", ""); fmt.Sprint(left["total"]) != "0" {
+		s.Errorf("questions that nobody asks any more are listed: %v", left)
+	}
 }
 
 // refusedByTheLastRelease checks that a gateway which knows neither narrowed keys nor embed tokens nor hooks takes none of them for
