@@ -90,7 +90,7 @@ deploy/browser/node_modules: deploy/browser/package-lock.json
 	@touch $@
 
 .PHONY: browser-test
-browser-test: $(if $(CHROMIUM),deploy/browser/node_modules) ## Try in a real browser what tenants answer hooks with (needs Node and Chromium)
+browser-test: $(if $(CHROMIUM),deploy/browser/node_modules) ## Try in a real browser what tenants answer hooks with, and pages for answers (needs Node and Chromium)
 	@$(if $(CHROMIUM),,echo "this needs Node 20 and Chromium (Debian: apt-get install nodejs npm chromium)" >&2; exit 1)
 	go test -count=1 ./deploy/browser
 

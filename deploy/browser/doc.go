@@ -1,2 +1,3 @@
-// Package browser holds what tenants answer with against a real browser: nothing of it can act on the gateway's origin.
+// Package browser opens what the gateway shows in a real browser: nothing that tenants answer hooks with can act on its origin, and pages
+// for answers work for everybody, without JavaScript.
 package browser
