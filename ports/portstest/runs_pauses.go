@@ -69,13 +69,26 @@ func RunsPauses(t *testing.T, open OpenStore) {
 			f.same(0, f.pausesOf(tenant.All(owner), run.PauseFilter{Entity: &e}).Total)
 			f.same(0, f.pausesOf(tenant.All(owner), run.PauseFilter{Workflow: "wf_none"}).Total)
 		},
-		"it is listed as long as it waits": func(f fixture) {
+		"it goes with its tenant": func(f fixture) {
+			owner := f.tenant().ID()
+			f.waiting(owner, 1, fresh, asks("a", "", 3))
+			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, owner) })
+			f.same(0, f.pausesOf(tenant.All(owner), run.PauseFilter{}).Total)
+		},
+		"it is listed as long as it waits, whatever else its run waits for": func(f fixture) {
 			owner := f.tenant().ID()
 			r := f.waiting(owner, 1, fresh, asks("a", "", 3), asks("b", "", 4))
 			r = f.step(r, outbound.RunLease{}, func(st *run.State) { st.Nodes[0].Status = run.NodeCompleted })
 			f.same([]workflow.NodeID{"b"}, pauseNodes(f.pausesOf(tenant.All(owner), run.PauseFilter{})))
-			f.step(r, outbound.RunLease{}, fresh, asks("c", "", 9))
+			r = f.step(r, outbound.RunLease{}, fresh, asks("c", "", 9), func(st *run.State) {
+				st.Nodes = append(st.Nodes, run.NodeState{ID: "paid", Status: run.NodeWaiting, Pause: &run.Pause{Kind: run.PauseEvent, Event: "paid", Since: noon}})
+			})
 			f.same([]workflow.NodeID{"c"}, pauseNodes(f.pausesOf(tenant.All(owner), run.PauseFilter{})))
+			r = f.step(r, outbound.RunLease{}, awaits("paid"))
+			f.same(0, f.pausesOf(tenant.All(owner), run.PauseFilter{}).Total)
+			r = f.step(r, outbound.RunLease{}, awaits("paid"), asks("d", "", 12))
+			f.step(r, outbound.RunLease{}, fresh, func(st *run.State) { st.Status = run.StatusCompleted })
+			f.same(0, f.pausesOf(tenant.All(owner), run.PauseFilter{}).Total)
 		},
 	})
 }
