@@ -37,7 +37,7 @@ func (c Caller) Actor() Actor {
 // String names the actor in a message for the tenant.
 func (a Actor) String() string {
 	name := map[ActorKind]string{
-		ByKey: "the key " + a.ID, ByEmbedToken: "the embed token " + a.ID, ByLink: "somebody who has its link", ByHook: "a delivery to the hook of " + a.ID, ByOperator: "the operator",
+		ByKey: "the key " + a.ID, ByEmbedToken: "the embed token " + a.ID, ByLink: "somebody who has its link", ByHook: "a delivery to the hook of the trigger " + a.ID, ByOperator: "the operator",
 	}[a.Kind]
 	if name == "" {
 		name = string(a.Kind)
