@@ -2060,7 +2060,8 @@ type Node struct {
 // NodeDraft A node as clients send it. Of `inputSchema`, `outputSchema`, `position`, `retryPolicy` and `timeoutMs`, and of what is in the last three, what a
 // form writes for what was left blank (`null`, `""`, `{}`, `[]`) is the same as leaving it out, and text that spells a number in decimal is the number.
 type NodeDraft struct {
-	// Config Its configuration, as its type asks for it. What an expression, in JavaScript, begins with: `input`, `payload`, `nodes`, `run` and `now()`.
+	// Config Its configuration, as its type asks for it. What an expression, in JavaScript, begins with: `input`, `payload`, `nodes`, `run`, `now()`
+	// and `link("nodeId")`, which is the address of the page for the answer of an `input` node.
 	// An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one from which
 	// edges lead to it: what runs in parallel is not seen. A name that is computed, `nodes[input.from]`, reads what there is.
 	// In a body, an expression sees `item` and `index`, too, the `input` of its first nodes is the item, and `nodes` has those outside that lead
