@@ -56,11 +56,11 @@ var answerTexts = map[tenant.Language]*answerWords{
 		Language: tenant.Spanish,
 		Heading:  "Una pregunta para usted", Answer: "Su respuesta", Until: "Responda antes del", Send: "Enviar respuesta", Yes: "Sí", No: "No", Choose: "Elija…", Required: "obligatorio",
 		Wrong: "Algo no es correcto todavía. Revise su respuesta.", Unknown: "Esta página no existe o ya no se conserva.",
-		TooOften: "Han llegado demasiadas solicitudes desde su dirección. Espere un minuto y vuelva a cargar la página.", Failed: "Esto no funciona en este momento. Inténtelo más tarde.",
+		TooOften: "Han llegado demasiadas solicitudes desde su dirección. Espere un minuto y vuelva a cargar la página.", Failed: "Esto no funciona ahora mismo. Inténtelo más tarde.",
 		States: map[inbound.AnswerState]string{
 			inbound.NotAskedYet: "Esta pregunta aún no se ha hecho. Vuelva más tarde con el mismo enlace.", inbound.AnswerGiven: "Esta pregunta ya tiene respuesta. Gracias.",
 			inbound.AnswerExpired: "El plazo para responder ha terminado.", inbound.AnswerCancelled: "Ya no se necesita una respuesta.",
-			inbound.AnswerSuspended: "En este momento no se aceptan respuestas. Inténtelo más tarde con el mismo enlace.",
+			inbound.AnswerSuspended: "Ahora mismo no se aceptan respuestas. Inténtelo más tarde con el mismo enlace.",
 		},
 		Actors: map[tenant.ActorKind]string{tenant.ByLink: "en esta página", tenant.ByKey: "en otra aplicación", tenant.ByEmbedToken: "en otra aplicación", tenant.ByHook: "por otro servicio", tenant.ByOperator: "por el operador"},
 		Problems: map[domain.ViolationCode]string{
@@ -73,11 +73,11 @@ var answerTexts = map[tenant.Language]*answerWords{
 		Language: tenant.BrazilianPortuguese,
 		Heading:  "Uma pergunta para você", Answer: "Sua resposta", Until: "Responda até", Send: "Enviar resposta", Yes: "Sim", No: "Não", Choose: "Escolha…", Required: "obrigatório",
 		Wrong: "Algo ainda não está certo. Confira sua resposta.", Unknown: "Esta página não existe ou não é mais mantida.",
-		TooOften: "Muitas solicitações vieram do seu endereço. Espere um minuto e carregue a página de novo.", Failed: "Isto não funciona no momento. Tente mais tarde.",
+		TooOften: "Muitas solicitações vieram do seu endereço. Espere um minuto e carregue a página de novo.", Failed: "Isto não está funcionando agora. Tente mais tarde.",
 		States: map[inbound.AnswerState]string{
 			inbound.NotAskedYet: "Esta pergunta ainda não foi feita. Volte mais tarde com o mesmo link.", inbound.AnswerGiven: "Esta pergunta já foi respondida. Obrigado.",
 			inbound.AnswerExpired: "O prazo para responder terminou.", inbound.AnswerCancelled: "A resposta não é mais necessária.",
-			inbound.AnswerSuspended: "No momento não são aceitas respostas. Tente mais tarde com o mesmo link.",
+			inbound.AnswerSuspended: "Agora não são aceitas respostas. Tente mais tarde com o mesmo link.",
 		},
 		Actors: map[tenant.ActorKind]string{tenant.ByLink: "nesta página", tenant.ByKey: "em outro aplicativo", tenant.ByEmbedToken: "em outro aplicativo", tenant.ByHook: "por outro serviço", tenant.ByOperator: "pelo operador"},
 		Problems: map[domain.ViolationCode]string{

@@ -154,9 +154,9 @@ func TestALinkOpensOnlyWhatItWasMadeFor(t *testing.T) {
 			t.Errorf("%s opens it", claim)
 		}
 	}
-	real := run.Link{Tenant: "tenant_01kg2kzz8we7n9a5xq3r0t6v1c", Run: "run_1", Node: "ask"}
+	kept := run.Link{Tenant: "tenant_01kg2kzz8we7n9a5xq3r0t6v1c", Run: "run_1", Node: "ask"}
 	s := everything()
-	s.Nodes[0].Output = json.RawMessage(`{"url": "https://a.example/a/` + key.LinkToken(real) + `", "n": 1}`)
+	s.Nodes[0].Output = json.RawMessage(`{"url": "https://a.example/a/` + key.LinkToken(kept) + `", "n": 1}`)
 	if got := string(run.Restore(s).WithoutLinks().State().Nodes[0].Output); got != `{"url": "https://a.example/a/[redacted]", "n": 1}` {
 		t.Errorf("who may not answer sees %s", got)
 	}
