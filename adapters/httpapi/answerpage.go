@@ -322,7 +322,7 @@ func writeAnswerPage(c *gin.Context, status int, view answerView) {
 	c.Data(status, "text/html; charset=utf-8", page.Bytes())
 }
 
-// failAnswerPage tells a person what is wrong, in words of ours.
+// failAnswerPage says to a person what is wrong.
 func failAnswerPage(c *gin.Context, words *answerWords, err error) {
 	state := exchange.StateOf(c)
 	status, text := http.StatusInternalServerError, words.Failed

@@ -181,7 +181,7 @@ func unknownPage(err error) error {
 	return err
 }
 
-// show tells what has become of the question of a node.
+// show says what has become of the question of a node.
 func show(page *inbound.AnswerPage, r *run.Run, plan *run.Plan, of workflow.NodeID, now time.Time) {
 	q, asked := r.Question(plan, of)
 	switch {

@@ -255,7 +255,7 @@ func (s *shapes) answeredNextToTheLastRelease() {
 	s.send(s.newer, http.MethodPost, "/pauses/"+pause+"/answer", `{"input":{"ok":true}}`)
 	s.newer.server.await(s.T, "/v1/gateway/runs/"+run, s.secret, `"status":"completed"`)
 
-	cancelled := s.asksNow(s.older, "Ask beside")
+	cancelled := s.asksNow(s.older, "Ask next to it")
 	s.pause(cancelled)
 	s.send(s.older, http.MethodPost, "/runs/"+cancelled+"/cancel", "")
 	if left := s.send(s.newer, http.MethodGet, "/pauses?limit=1", ""); fmt.Sprint(left["total"]) != "0" {

@@ -279,7 +279,7 @@ func (m *machine) answered(f Answered) {
 	}
 }
 
-// alreadyAnswered tells who was first.
+// alreadyAnswered names who was first.
 func alreadyAnswered(n *NodeState) *domain.Error {
 	who := "somebody"
 	if n.Pause.AnsweredBy != nil {

@@ -16,7 +16,7 @@ type Pauses interface {
 	List(ctx context.Context, who tenant.Caller, f run.PauseFilter, q domain.Query) (domain.Page[run.OpenPause], error)
 
 	// Answer answers a question, and notes who did. One that does not exist is NotFound
-	// pause_not_found; a Conflict is already_answered, which tells by whom, not_paused or expired; an
+	// pause_not_found; a Conflict is already_answered, which says by whom, not_paused or expired; an
 	// answer that does not fit is Invalid input_invalid.
 	Answer(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id run.PauseID, c run.AnswerCall) error
 }

@@ -4876,7 +4876,7 @@ func (c *Client) ListPauses(ctx context.Context, params *ListPausesParams, optio
 // AnswerPause sends POST /v1/gateway/pauses/{id}/answer.
 //
 // Continues the run that asks. The `input` is checked against what is asked for; one that does not fit is a `400`, and the question goes on
-// waiting. Of two who answer at the same time one is first; the other gets a `409` that tells who was. The history of the run keeps who answered.
+// waiting. Of two who answer at the same time one is first; the other gets a `409` that names who was. The history of the run keeps who answered.
 //
 // **Key:** secret.
 func (c *Client) AnswerPause(ctx context.Context, id PauseID, body AnswerPause, options ...Option) error {
