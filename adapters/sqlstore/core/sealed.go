@@ -121,33 +121,36 @@ func (u *Unit) Reseal(ctx context.Context, at outbound.SealedCursor) (next outbo
 	if !c.Bytes {
 		newest = []byte(textPrefix(prefix))
 	}
-	isOld := func(row sealedRow) bool { return !bytes.HasPrefix(row.value, newest) }
-	if !u.Writes() {
-		if c.Of01 { // whether it may be sealed only a unit that writes can tell
-			return at, 1, nil
-		}
+	switch {
+	case !u.Writes() && c.Of01: // whether it may be sealed only a unit that writes can tell
+		return at, 1, nil
+	case !u.Writes():
 		rows, err := c.read(ctx, u, at.After, fmt.Sprintf("substr(%s, 1, %d)", c.Column, len(newest)))
-		if err != nil {
-			return at, 0, err
-		}
 		for _, row := range rows {
-			if isOld(row) {
+			if !bytes.HasPrefix(row.value, newest) {
 				resealed++
 			}
 		}
-		return c.next(at, rows, len(rows)), resealed, nil
-	}
-	if c.Of01 {
+		return c.next(at, rows, len(rows)), resealed, err
+	case c.Of01:
 		if everyone, err := u.everyoneOpens(ctx); err != nil || !everyone {
 			at.Left++ // some may be in clear
 			return c.next(at, nil, 0), 0, err
 		}
 	}
-	rows, err := c.read(ctx, u, at.After, c.Column)
-	if err != nil {
+	if err := u.overwriteOld(ctx, true); err != nil {
 		return at, 0, err
 	}
-	if err := u.overwriteOld(ctx, true); err != nil {
+	if next, resealed, err = c.reseal(ctx, u, at, newest); err != nil {
+		return at, 0, err
+	}
+	return next, resealed, u.overwriteOld(ctx, false)
+}
+
+// reseal seals values of the column anew that do not begin as the newest do.
+func (c SealedColumn) reseal(ctx context.Context, u *Unit, at outbound.SealedCursor, newest []byte) (next outbound.SealedCursor, resealed int, err error) {
+	rows, err := c.read(ctx, u, at.After, c.Column)
+	if err != nil {
 		return at, 0, err
 	}
 	looked, written := 0, 0
@@ -156,7 +159,7 @@ func (u *Unit) Reseal(ctx context.Context, at outbound.SealedCursor) (next outbo
 			break
 		}
 		looked++
-		if !isOld(row) {
+		if bytes.HasPrefix(row.value, newest) {
 			continue
 		}
 		switch value, _, err := c.open(ctx, u, row); {
@@ -172,7 +175,7 @@ func (u *Unit) Reseal(ctx context.Context, at outbound.SealedCursor) (next outbo
 			written += len(row.value)
 		}
 	}
-	return c.next(at, rows, looked), resealed, u.overwriteOld(ctx, false)
+	return c.next(at, rows, looked), resealed, nil
 }
 
 // overwriteOld has what the unit replaces overwritten in the file of the database, which may have been in clear.
