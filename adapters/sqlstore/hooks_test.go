@@ -18,12 +18,7 @@ import (
 func TestDeliveriesAboveTheBoundsOfAHookGoTheOldestFirst(t *testing.T) {
 	fixture.OnEachStore(t, func(t *testing.T, store *sqlstore.Store) {
 		e := fixture.New(t, store)
-		var r domain.Rules
-		h, err := hook.New(e.NewSimpleTrigger(`{}`), hook.Draft{Config: hook.Config{Scheme: hook.ParseScheme(&r, "", []byte(`{"kind":"none"}`))}}, hook.NewToken([hook.TokenEntropy]byte{1}), hook.Checks{}, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.Do(func(ctx context.Context, st outbound.Stores) error { return st.Hooks.Hooks.Insert(ctx, h) })
+		h := newHook(t, e)
 		n := 0
 		add := func() hook.DeliveryID {
 			n++
@@ -81,4 +76,16 @@ func TestDeliveriesAboveTheBoundsOfAHookGoTheOldestFirst(t *testing.T) {
 			t.Errorf("%d are kept, up to %s, and %d are counted", len(all), all[len(all)-1], counted)
 		}
 	})
+}
+
+// newHook stores a hook that trusts everybody.
+func newHook(t *testing.T, e *fixture.Env) *hook.Hook {
+	t.Helper()
+	var r domain.Rules
+	h, err := hook.New(e.NewSimpleTrigger(`{}`), hook.Draft{Config: hook.Config{Scheme: hook.ParseScheme(&r, "", []byte(`{"kind":"none"}`))}}, hook.NewToken([hook.TokenEntropy]byte{1}), hook.Checks{}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Do(func(ctx context.Context, st outbound.Stores) error { return st.Hooks.Hooks.Insert(ctx, h) })
+	return h
 }

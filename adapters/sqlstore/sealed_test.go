@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -11,9 +12,13 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/sealtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
+	"github.com/sluicehq/sluice/application/fixture"
+	"github.com/sluicehq/sluice/application/secrets"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -180,4 +185,48 @@ func TestValuesInClearAreSealed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// countedUnits counts the units that write.
+type countedUnits struct {
+	outbound.UnitOfWork
+	writes int
+}
+
+func (c *countedUnits) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	c.writes++
+	return c.UnitOfWork.Do(ctx, fn)
+}
+
+func TestAllLargeValuesAreSealedAnewFewAtATime(t *testing.T) {
+	fixture.OnEachStore(t, func(t *testing.T, store *sqlstore.Store) {
+		e := fixture.New(t, store)
+		h := newHook(t, e)
+		const large, small = 5, 20
+		e.Do(func(ctx context.Context, st outbound.Stores) error {
+			for i := range large + small {
+				d := &hook.Received{ID: hook.DeliveryID(fmt.Sprintf("hdl_%026d", i)), Tenant: h.Tenant(), Trigger: h.Trigger(), At: plantest.Noon, Verdict: hook.Accepted}
+				if i%3 == 0 && i < 3*large {
+					d.Request.Body = bytes.Repeat([]byte("a"), 600<<10)
+				}
+				if err := st.Hooks.Deliveries.Add(ctx, d); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		maker, ok := store.Cipher.(outbound.KeysetMaker)
+		if !ok {
+			t.Fatal("the cipher makes no keysets")
+		}
+		work := &countedUnits{UnitOfWork: store}
+		service := secrets.New(work, maker)
+		done, err := service.Rotate(t.Context(), func(inbound.RotationProgress) {})
+		if err != nil || done.Left > 0 || done.Resealed < large+small || work.writes < large {
+			t.Fatalf("%+v in %d units: %v", done, work.writes, err)
+		}
+		if found, err := service.Check(t.Context()); err != nil || found.Older > 0 || found.Clear > 0 || len(found.Unreadable) > 0 || found.Sealed < large+small {
+			t.Errorf("%+v: %v", found, err)
+		}
+	})
 }
