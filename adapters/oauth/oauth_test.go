@@ -251,11 +251,13 @@ func TestAnswersOfEverySpellingAreRead(t *testing.T) {
 	}{
 		"a form": {"application/x-www-form-urlencoded", "access_token=a&expires_in=60&scope=repo,user",
 			connection.IssuedTokens{Life: time.Minute, Scopes: []string{"repo", "user"}}},
-		"a life that is text":                {"application/json", `{"access_token":"a","expires_in":"60"}`, connection.IssuedTokens{Life: time.Minute}},
-		"no life":                            {"application/json", `{"access_token":"a"}`, connection.IssuedTokens{}},
-		"a life of a thousand years":         {"application/json", `{"access_token":"a","expires_in":31536000000}`, connection.IssuedTokens{Life: 10 * 365 * 24 * time.Hour}},
-		"the life of a refresh token":        {"application/json", `{"access_token":"a","refresh_expires_in":1800}`, connection.IssuedTokens{RefreshLife: 30 * time.Minute}},
-		"the life of a refresh token, again": {"application/json", `{"access_token":"a","refresh_token_expires_in":"1800"}`, connection.IssuedTokens{RefreshLife: 30 * time.Minute}},
+		"a life that is text":                 {"application/json", `{"access_token":"a","expires_in":"60"}`, connection.IssuedTokens{Life: time.Minute}},
+		"no life":                             {"application/json", `{"access_token":"a"}`, connection.IssuedTokens{}},
+		"a life of nothing, which is unknown": {"application/json", `{"access_token":"a","expires_in":0}`, connection.IssuedTokens{}},
+		"a life that has ended":               {"application/json", `{"access_token":"a","expires_in":-5}`, connection.IssuedTokens{Life: time.Second}},
+		"a life of a thousand years":          {"application/json", `{"access_token":"a","expires_in":31536000000}`, connection.IssuedTokens{Life: 10 * 365 * 24 * time.Hour}},
+		"the life of a refresh token":         {"application/json", `{"access_token":"a","refresh_expires_in":1800}`, connection.IssuedTokens{RefreshLife: 30 * time.Minute}},
+		"the life of a refresh token, again":  {"application/json", `{"access_token":"a","refresh_token_expires_in":"1800"}`, connection.IssuedTokens{RefreshLife: 30 * time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := oauthtest.Start(t)

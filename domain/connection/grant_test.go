@@ -177,6 +177,19 @@ func TestARefreshTokenOfAShortLifeIsRenewedInTime(t *testing.T) {
 	}
 }
 
+func TestATokenIsRenewedAFifthOfItsLifeBeforeItsEndAndAtMostAQuarterOfAnHour(t *testing.T) {
+	for life, want := range map[time.Duration]time.Duration{
+		time.Second: 800 * time.Millisecond, 10 * time.Minute: 8 * time.Minute, 75 * time.Minute: time.Hour, 24 * time.Hour: 23*time.Hour + 45*time.Minute,
+	} {
+		if at := consented(life).RefreshAt(); at == nil || at.Sub(start) != want {
+			t.Errorf("of %s it is renewed at %v", life, at)
+		}
+	}
+	if at := consented(0).RefreshAt(); at != nil {
+		t.Errorf("one of unknown life is renewed at %s", at)
+	}
+}
+
 // Whatever happens in whatever order, the tokens are those of the newest consent or of a refresh of them.
 func TestTokensOnlyEverFollowTheirOwn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
