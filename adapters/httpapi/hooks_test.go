@@ -265,6 +265,20 @@ func TestOfAFloodOfForgedDeliveriesFewAreKept(t *testing.T) {
 	}
 }
 
+// What the process knows of an address goes with what the hook belongs to, though nobody names the hook.
+func TestAHookIsGoneTogetherWithItsWorkflow(t *testing.T) {
+	h := newHooked(t, `{"scheme":{"kind":"none"}}`)
+	if got := h.deliver(http.MethodPost, `{}`); got.status != http.StatusAccepted {
+		t.Fatalf("got %d: %s", got.status, got.body)
+	}
+	if got := h.send(http.MethodDelete, "/v1/gateway/workflows/"+h.ids["workflows"], h.secret, ""); got.status != http.StatusNoContent {
+		t.Fatalf("got %d: %s", got.status, got.body)
+	}
+	if got := h.deliver(http.MethodPost, `{}`); got.status != http.StatusNotFound {
+		t.Errorf("got %d: %s", got.status, got.body)
+	}
+}
+
 // safe checks that an answer can do nothing in a browser.
 func safe(t *testing.T, a answer) {
 	t.Helper()
