@@ -72,7 +72,7 @@ var everywhere = map[string]string{
 	"idempotency_in_progress":      "TestOfThirtyRequestsWithOneKeyOneTakesEffect",
 	"encryption_key_missing":       "TestASecretNeedsAKeyOnPostgreSQL",
 	"encryption_key_wrong":         "TestASecretNeedsAKeyOnPostgreSQL",
-	"secret_unreadable":            "TestAValueThatWasMovedDoesNotOpen",
+	"secret_unreadable":            "TestADeliveryThatDoesNotOpenIsToldAsThat",
 }
 
 // elsewhere are codes for which something else has to happen before, or at the same

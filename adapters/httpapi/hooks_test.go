@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/run"
@@ -262,6 +263,29 @@ func TestOfAFloodOfForgedDeliveriesFewAreKept(t *testing.T) {
 	forge(15)
 	if large := slices.IndexFunc(h.received(), func(r receivedDelivery) bool { return r.ID == kept }); large != 10 {
 		t.Errorf("%d large ones are kept", large)
+	}
+}
+
+func TestADeliveryThatDoesNotOpenIsToldAsThat(t *testing.T) {
+	h := newHooked(t, `{"scheme":{"kind":"none"}}`)
+	if got := h.deliver(http.MethodPost, `{"from":"a third party"}`); got.status != http.StatusAccepted {
+		t.Fatalf("got %d: %s", got.status, got.body)
+	}
+	one := h.path("/deliveries/" + h.received()[0].ID)
+	if got := h.send(http.MethodGet, one, h.secret, ""); got.status != http.StatusOK {
+		t.Fatalf("got %d: %s", got.status, got.body)
+	}
+	if err := h.store.Statements(t.Context(), func(u *core.Unit) error {
+		_, err := u.Exec(t.Context(), "damage a delivery", `UPDATE hook_deliveries SET sealed = sealed || '!'`)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.send(http.MethodGet, one, h.secret, ""); got.status != http.StatusServiceUnavailable || got.field(t, "code") != "secret_unreadable" || strings.Contains(got.body, "sealed") {
+		t.Errorf("got %d: %s", got.status, got.body)
+	}
+	if got := h.send(http.MethodGet, h.path("/deliveries"), h.secret, ""); got.status != http.StatusOK {
+		t.Errorf("the list: got %d: %s", got.status, got.body)
 	}
 }
 

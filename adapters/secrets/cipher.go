@@ -171,5 +171,5 @@ func associatedData(of outbound.SecretField) []byte {
 // unreadable says what cannot be opened, by its place.
 func unreadable(of outbound.SecretField, cause error) error {
 	return domain.Fail(domain.Unavailable, "secret_unreadable",
-		"The %s of %s cannot be decrypted. Whoever operates the gateway learns more from: sluice secrets check", of.Field, of.Record).Because(cause)
+		"What %s keeps encrypted cannot be decrypted. Whoever operates the gateway learns more from: sluice secrets check", of.Record).Because(fmt.Errorf("%s: %w", of.Field, cause))
 }
