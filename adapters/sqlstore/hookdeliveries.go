@@ -212,10 +212,8 @@ func (s hookDeliveries) trim(ctx context.Context, added []*hook.Received) error 
 		Bytes   int64 `db:"bytes"`
 		Refused int64 `db:"refused"`
 	}
-	err = s.ReadRows(ctx, "find hooks with too many deliveries", &over, fmt.Sprintf(`SELECT u.tenant_id, u.trigger_id AS id, CAST(sum(u.kept) AS bigint) AS kept, CAST(sum(u.bytes) AS bigint) AS bytes,
-			CAST(sum(u.refused) AS bigint) AS refused
-		FROM %s JOIN hook_usage u ON u.tenant_id = r.tenant_id AND u.trigger_id = r.id GROUP BY u.tenant_id, u.trigger_id
-		HAVING sum(u.kept) > %d OR sum(u.bytes) > %d OR sum(u.refused) > %d ORDER BY u.tenant_id, u.trigger_id`,
+	err = s.ReadRows(ctx, "find hooks with too many deliveries", &over, fmt.Sprintf(`SELECT u.tenant_id, u.trigger_id AS id, u.kept, u.bytes, u.refused FROM %s
+		JOIN hook_usage u ON u.tenant_id = r.tenant_id AND u.trigger_id = r.id WHERE u.kept > %d OR u.bytes > %d OR u.refused > %d ORDER BY u.tenant_id, u.trigger_id`,
 		table, hook.MaxKept, hook.MaxKeptBytes, hook.MaxRefused), parameter)
 	if err != nil {
 		return s.Fail(err)
