@@ -86,7 +86,7 @@ func (a *API) takeAnswer(c *gin.Context) {
 	var known *domain.Error
 	switch {
 	case err == nil:
-		setPageHeaders(c)
+		setPageHeaders(c, answerPolicy)
 		c.Redirect(http.StatusSeeOther, c.Request.URL.EscapedPath())
 	case errors.As(err, &known) && known.Kind == domain.Invalid:
 		exchange.StateOf(c).Code = known.Code
@@ -302,14 +302,14 @@ var answerTemplate = template.Must(template.New("answer").Parse(answerHTML))
 // answerPolicy lets a page do nothing but send its form back.
 const answerPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-func setPageHeaders(c *gin.Context) {
+// setPageHeaders keeps a page whose address holds a secret from frames, caches and what it leads to.
+func setPageHeaders(c *gin.Context, policy string) {
 	h := c.Writer.Header()
-	h.Set("Content-Security-Policy", answerPolicy)
+	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer") // the address holds a secret
+	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", "Accept-Language")
 }
 
 func writeAnswerPage(c *gin.Context, status int, view answerView) {
@@ -318,7 +318,8 @@ func writeAnswerPage(c *gin.Context, status int, view answerView) {
 		exchange.Fail(c, err)
 		return
 	}
-	setPageHeaders(c)
+	setPageHeaders(c, answerPolicy)
+	c.Header("Vary", "Accept-Language")
 	c.Data(status, "text/html; charset=utf-8", page.Bytes())
 }
 

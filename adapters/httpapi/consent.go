@@ -192,11 +192,6 @@ func writeConsentPage(c *gin.Context, status int, view consentView) {
 		exchange.Fail(c, err)
 		return
 	}
-	h := c.Writer.Header()
-	h.Set("Content-Security-Policy", consentPolicy)
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer") // the address holds a secret
-	h.Set("Cache-Control", "no-store")
+	setPageHeaders(c, consentPolicy)
 	c.Data(status, "text/html; charset=utf-8", page.Bytes())
 }

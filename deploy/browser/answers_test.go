@@ -81,19 +81,7 @@ func startAsking(ctx context.Context, g *harness.Gateway) (asked askedRun, err e
 
 func TestPagesForAnswersInABrowser(t *testing.T) {
 	executable := findBrowser(t)
-	dir := t.TempDir()
-	binary, err := harness.Build(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := harness.NewGateway("gateway", binary, "sqlite:"+dir+"/a.db", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.StartReady(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(g.Stop)
+	g := startGateway(t)
 	asked, err := startAsking(t.Context(), g)
 	if err != nil {
 		t.Fatal(err)

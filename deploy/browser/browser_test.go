@@ -165,8 +165,9 @@ func tenantHooks(ctx context.Context, g *harness.Gateway, answers []map[string]a
 	return paths, nil
 }
 
-func TestNothingThatATenantAnswersWithActsOnOurOrigin(t *testing.T) {
-	executable := findBrowser(t)
+// startGateway starts the real binary on a database of its own.
+func startGateway(t *testing.T) *harness.Gateway {
+	t.Helper()
 	dir := t.TempDir()
 	binary, err := harness.Build(t.Context(), dir)
 	if err != nil {
@@ -180,6 +181,12 @@ func TestNothingThatATenantAnswersWithActsOnOurOrigin(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.Stop)
+	return g
+}
+
+func TestNothingThatATenantAnswersWithActsOnOurOrigin(t *testing.T) {
+	executable := findBrowser(t)
+	g := startGateway(t)
 	var answers []map[string]any
 	var control []string
 	names := slices.Sorted(func(yield func(string) bool) {
