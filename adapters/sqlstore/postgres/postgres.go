@@ -103,7 +103,7 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 		answers = &answerTimeout{limit: opts.AnswerTimeout}
 	}
 	connector.Dialer(newDialer(answers))
-	db := sqlx.NewDb(sql.OpenDB(&probing{Connector: connector}), "postgres")
+	db := sqlx.NewDb(sql.OpenDB(newProbing(connector)), "postgres")
 	n := opts.MaxConnections
 	if n == 0 {
 		n = defaultConnections

@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -16,12 +18,12 @@ import (
 // server connects as it is told, and counts how often it is asked.
 type server struct {
 	driver.Connector
-	asked  int
+	asked  atomic.Int32
 	answer func(ctx context.Context) error
 }
 
 func (s *server) Connect(ctx context.Context) (driver.Conn, error) {
-	s.asked++
+	s.asked.Add(1)
 	return nil, s.answer(ctx)
 }
 
@@ -35,14 +37,14 @@ func TestAServerThatRefusesIsAskedByOneAtATime(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{answer: func(context.Context) error { return refusal }}
-				p := &probing{Connector: s}
+				p := newProbing(s)
 				for range 100 {
 					if _, err := p.Connect(t.Context()); !errors.Is(err, refusal) {
 						t.Fatal(err)
 					}
 				}
-				if s.asked != 1 {
-					t.Errorf("it was asked %d times", s.asked)
+				if s.asked.Load() != 1 {
+					t.Errorf("it was asked %d times", s.asked.Load())
 				}
 				// One that takes long keeps the others from asking.
 				time.Sleep(probeGap)
@@ -51,8 +53,8 @@ func TestAServerThatRefusesIsAskedByOneAtATime(t *testing.T) {
 				go func() { _, _ = p.Connect(t.Context()) }()
 				<-began
 				time.Sleep(time.Minute)
-				if _, err := p.Connect(t.Context()); !errors.Is(err, refusal) || s.asked != 2 {
-					t.Errorf("%v after %d", err, s.asked)
+				if _, err := p.Connect(t.Context()); !errors.Is(err, refusal) || s.asked.Load() != 2 {
+					t.Errorf("%v after %d", err, s.asked.Load())
 				}
 				close(end)
 				synctest.Wait()
@@ -62,8 +64,8 @@ func TestAServerThatRefusesIsAskedByOneAtATime(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if s.asked != 102 {
-					t.Errorf("it was asked %d times", s.asked)
+				if s.asked.Load() != 102 {
+					t.Errorf("it was asked %d times", s.asked.Load())
 				}
 			})
 		})
@@ -75,14 +77,53 @@ func TestWhoeverGivesUpSaysNothingOfTheServer(t *testing.T) {
 	tooMany := &pq.Error{Code: tooManyConnections}
 	for _, answer := range []error{context.Canceled, &net.OpError{Op: "dial", Err: context.DeadlineExceeded}, tooMany, driver.ErrBadConn} {
 		s := &server{answer: func(context.Context) error { return answer }}
-		p := &probing{Connector: s}
+		p := newProbing(s)
 		for range 3 {
 			if _, err := p.Connect(t.Context()); !errors.Is(err, answer) {
 				t.Error(err)
 			}
 		}
-		if s.asked != 3 {
+		if s.asked.Load() != 3 {
 			t.Errorf("after %v it is not asked again", answer)
 		}
 	}
+}
+
+func TestFewConnectionsAreMadeAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		making, most := 0, 0
+		change := func(by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			making += by
+			most = max(most, making)
+		}
+		s := &server{answer: func(context.Context) error {
+			change(1)
+			defer change(-1)
+			time.Sleep(time.Second)
+			return nil
+		}}
+		p := newProbing(s)
+		var connecting sync.WaitGroup
+		for range 3 * dialsAtOnce {
+			connecting.Go(func() {
+				if _, err := p.Connect(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		hurried, stop := context.WithTimeout(t.Context(), time.Millisecond)
+		defer stop()
+		if _, err := p.Connect(hurried); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("who does not want to wait is told %v", err)
+		}
+		connecting.Wait()
+		if most != dialsAtOnce {
+			t.Errorf("%d were made at once", most)
+		}
+	})
 }
