@@ -17,12 +17,13 @@ const probeGap = 50 * time.Millisecond
 // startingUp is how a server refuses that is starting or shutting down.
 const startingUp = "57P03"
 
-// dialsAtOnce is how many connections a process makes at the same time. A server spends more on a new one than on a small
-// statement, so that whoever waits is served sooner by those that are there.
+// dialsAtOnce is how many connections a process makes at the same time. A new one costs the server more than a small
+// statement: while few are made, those that are there serve whoever waits.
 const dialsAtOnce = 4
 
-// probing asks a server that refuses connections for one at a time: whoever wants one meanwhile is told at once why
-// the last one was refused. A server begins a process for each that asks, and hundreds of them would slow its start down.
+// probing makes few connections at a time, and asks a server that refuses them for one at a time: whoever wants one
+// meanwhile is told at once why the last one was refused. A server begins a process for each that asks, and hundreds of
+// them would slow its start down.
 type probing struct {
 	driver.Connector
 	dials chan struct{} // one for each that is being made
