@@ -41,3 +41,26 @@ func TestABudgetSaysWhatIsUsedAndWhoWaits(t *testing.T) {
 		}
 	})
 }
+
+func TestAFewPasswordsAreHashedAtATime(t *testing.T) {
+	for claim, c := range map[string]struct {
+		limit      int64
+		processors int
+		want       int64
+	}{
+		"one with little memory":                  {budget.MinMemory, 8, 1},
+		"as many as a sixteenth of it lets":       {1 << 30, 8, 3},
+		"no more than there are processors":       {4 << 30, 2, 2},
+		"one where there is hardly any of either": {0, 0, 1},
+	} {
+		memory := budget.Divide(c.limit, c.processors)
+		for i := range c.want {
+			if !memory.Passwords.TryReserve("", outbound.PasswordMemory) {
+				t.Errorf("%s: %d of %d are hashed at a time", claim, i, c.want)
+			}
+		}
+		if memory.Passwords.TryReserve("", outbound.PasswordMemory) {
+			t.Errorf("%s: more than %d are hashed at a time", claim, c.want)
+		}
+	}
+}
