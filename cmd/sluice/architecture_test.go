@@ -35,6 +35,7 @@ type rule struct {
 var rules = []rule{
 	{"domain/tenant", []string{"domain"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
 	{"domain/process", nil, false, "what a process is does not depend on what it works on"},
+	{"domain/member", []string{"domain", "domain/tenant"}, false, "the domain's order is tenant, member"},
 	{"domain/connection", []string{"domain", "domain/tenant"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
 	{"domain/node", []string{"domain", "domain/process", "domain/tenant", "domain/connection"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
 	{"domain/typing", []string{"domain/node"}, false, "the domain's order is tenant, connection, node, typing, workflow, trigger, run, event"},
@@ -66,6 +67,9 @@ var rules = []rule{
 	{"adapters/directory", []string{"domain/...", "ports/outbound", "adapters/directory/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/oauth/oauthtest", nil, true, "a server for tests serves no gateway"},
 	{"adapters/oauth", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
+	{"adapters/mail", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
+	{"adapters/oidc", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
+	{"adapters/passwords", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
 	{"adapters/egress", []string{"domain/...", "ports/outbound", "adapters/egress/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/engine", []string{"domain/...", "ports/outbound", "adapters/engine/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/noderunner", []string{"domain/...", "ports/outbound", "adapters/noderunner/..."}, true, "a driven adapter implements outbound ports"},
