@@ -45,7 +45,7 @@ var answerTexts = map[tenant.Language]*answerWords{
 			inbound.AnswerExpired: "The time for an answer is over.", inbound.AnswerCancelled: "An answer is not needed any more.",
 			inbound.AnswerSuspended: "Answers are not taken at the moment. Try it again later with the same link.",
 		},
-		Actors: map[tenant.ActorKind]string{tenant.ByLink: "on this page", tenant.ByKey: "in another application", tenant.ByEmbedToken: "in another application", tenant.ByHook: "by another service", tenant.ByOperator: "by the operator"},
+		Actors: map[tenant.ActorKind]string{tenant.ByLink: "on this page", tenant.ByKey: "in another application", tenant.ByEmbedToken: "in another application", tenant.ByHook: "by another service", tenant.ByMember: "in the console", tenant.ByOperator: "by the operator"},
 		Problems: map[domain.ViolationCode]string{
 			domain.Required: "Please fill this in.", domain.BadFormat: "This is not spelled as expected.", domain.WrongType: "This is not the kind of value that is expected.",
 			domain.TooSmall: "This is too small.", domain.TooLarge: "This is too large.", domain.TooShort: "This is too short.", domain.TooLong: "This is too long.", domain.NotWhole: "This must be a whole number.",
@@ -62,7 +62,7 @@ var answerTexts = map[tenant.Language]*answerWords{
 			inbound.AnswerExpired: "El plazo para responder ha terminado.", inbound.AnswerCancelled: "Ya no se necesita una respuesta.",
 			inbound.AnswerSuspended: "Ahora mismo no se aceptan respuestas. Inténtelo más tarde con el mismo enlace.",
 		},
-		Actors: map[tenant.ActorKind]string{tenant.ByLink: "en esta página", tenant.ByKey: "en otra aplicación", tenant.ByEmbedToken: "en otra aplicación", tenant.ByHook: "por otro servicio", tenant.ByOperator: "por el operador"},
+		Actors: map[tenant.ActorKind]string{tenant.ByLink: "en esta página", tenant.ByKey: "en otra aplicación", tenant.ByEmbedToken: "en otra aplicación", tenant.ByHook: "por otro servicio", tenant.ByMember: "en la consola", tenant.ByOperator: "por el operador"},
 		Problems: map[domain.ViolationCode]string{
 			domain.Required: "Rellene este campo.", domain.BadFormat: "No está escrito como se espera.", domain.WrongType: "No es el tipo de valor que se espera.",
 			domain.TooSmall: "Es demasiado pequeño.", domain.TooLarge: "Es demasiado grande.", domain.TooShort: "Es demasiado corto.", domain.TooLong: "Es demasiado largo.", domain.NotWhole: "Debe ser un número entero.",
@@ -79,7 +79,7 @@ var answerTexts = map[tenant.Language]*answerWords{
 			inbound.AnswerExpired: "O prazo para responder terminou.", inbound.AnswerCancelled: "A resposta não é mais necessária.",
 			inbound.AnswerSuspended: "Agora não são aceitas respostas. Tente mais tarde com o mesmo link.",
 		},
-		Actors: map[tenant.ActorKind]string{tenant.ByLink: "nesta página", tenant.ByKey: "em outro aplicativo", tenant.ByEmbedToken: "em outro aplicativo", tenant.ByHook: "por outro serviço", tenant.ByOperator: "pelo operador"},
+		Actors: map[tenant.ActorKind]string{tenant.ByLink: "nesta página", tenant.ByKey: "em outro aplicativo", tenant.ByEmbedToken: "em outro aplicativo", tenant.ByHook: "por outro serviço", tenant.ByMember: "no console", tenant.ByOperator: "pelo operador"},
 		Problems: map[domain.ViolationCode]string{
 			domain.Required: "Preencha este campo.", domain.BadFormat: "Não está escrito como se espera.", domain.WrongType: "Não é o tipo de valor esperado.",
 			domain.TooSmall: "É pequeno demais.", domain.TooLarge: "É grande demais.", domain.TooShort: "É curto demais.", domain.TooLong: "É longo demais.", domain.NotWhole: "Deve ser um número inteiro.",

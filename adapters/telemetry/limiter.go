@@ -37,7 +37,7 @@ func newLimits(register promauto.Factory) limits {
 			Help: "1 from when the shared limiter (Redis) stops answering until it has answered for 10 s again, else 0.",
 		}),
 	}
-	for _, kt := range append(tenant.KeyTypes(), tenant.Embed) {
+	for _, kt := range append(tenant.KeyTypes(), tenant.Embed, tenant.Session) {
 		for _, decision := range []string{granted, refusedRate, refusedConcurrency} {
 			l.decisions.WithLabelValues(string(kt), decision)
 		}

@@ -15,6 +15,8 @@ func TestAnActorIsWhoAsksAndHasAName(t *testing.T) {
 		`the key key_1 for "ana"`:                     {tenant.Caller{Key: "key_1", KeyType: tenant.Secret, Narrowing: tenant.Narrowing{Subject: "ana"}}, tenant.Actor{Kind: tenant.ByKey, ID: "key_1", Subject: "ana"}},
 		`the embed token emb_1 for "ana"`:             {tenant.Caller{Key: "emb_1", KeyType: tenant.Embed, Narrowing: tenant.Narrowing{Subject: "ana"}}, tenant.Actor{Kind: tenant.ByEmbedToken, ID: "emb_1", Subject: "ana"}},
 		"a delivery to the hook of the trigger trg_1": {tenant.Caller{KeyType: tenant.Secret, Hook: "trg_1"}, tenant.Actor{Kind: tenant.ByHook, ID: "trg_1"}},
+		"Ana (usr_1)":                                 {tenant.Caller{KeyType: tenant.Session, Member: tenant.Member{User: "usr_1", Name: "Ana"}}, tenant.Actor{Kind: tenant.ByMember, ID: "usr_1", Subject: "Ana"}},
+		"the member usr_1":                            {tenant.Caller{KeyType: tenant.Session, Member: tenant.Member{User: "usr_1"}}, tenant.Actor{Kind: tenant.ByMember, ID: "usr_1"}},
 		"the operator":                                {tenant.Operator("tenant_1"), tenant.Actor{Kind: tenant.ByOperator}},
 	} {
 		if got := c.who.Actor(); got != c.want || got.String() != name {

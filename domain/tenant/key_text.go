@@ -15,6 +15,9 @@ const (
 	Public KeyType = "public" // pk_…: client-side code, may be seen by anyone, mostly reads
 	Secret KeyType = "secret" // sk_…: servers only, may do everything
 	Embed  KeyType = "embed"  // ek_…: embed tokens, for pages of the tenant's own customers
+
+	// Session is no key: a member of the tenant is signed in to the console.
+	Session KeyType = "session"
 )
 
 // KeyTypes lists the types that last until they are revoked: all but [Embed].

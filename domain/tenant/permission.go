@@ -27,6 +27,7 @@ type Permission struct {
 	Public    Access
 	Secret    Access  // of embed tokens, too, as far as their rights go
 	Rights    []Right // all of which a key with rights needs; none for what no such key may do
+	Role      Role    // the least role of a member who may; empty for what no member may do
 }
 
 // Authenticate is what every request needs, also one for an unknown route.
@@ -120,86 +121,86 @@ const (
 // anyRight stands for an operation that every key with rights may perform.
 var anyRight = []Right{}
 
-// permissions is the whole table: operation × type of key (specification,
+// permissions is the whole table: operation × type of key, and role of members (specification,
 // "Authentication", and the rows that settle what it leaves open).
 var permissions = []Permission{
-	{Authenticate, Allowed, Allowed, anyRight},
-	{ReadWorkflows, Allowed, Allowed, []Right{ReadWorkflowsRight}},
-	{CreateWorkflow, Denied, Allowed, []Right{WriteWorkflowsRight}},
-	{ChangeWorkflow, Denied, Allowed, []Right{WriteWorkflowsRight}},
-	{DeleteWorkflow, Denied, Allowed, []Right{WriteWorkflowsRight}},
-	{ReadVersions, Allowed, Allowed, []Right{ReadWorkflowsRight}},
-	{CreateVersion, Denied, Allowed, []Right{WriteWorkflowsRight}},
-	{ChangeVersion, Denied, Allowed, []Right{WriteWorkflowsRight}},
-	{DeleteVersion, Denied, Allowed, []Right{WriteWorkflowsRight}},
-	{PublishVersion, Denied, Allowed, []Right{PublishWorkflowsRight}},
-	{ValidateVersion, Denied, Allowed, []Right{ReadWorkflowsRight}},
-	{CompleteVersion, Denied, Allowed, []Right{WriteWorkflowsRight}},
-	{RollbackWorkflow, Denied, Allowed, []Right{PublishWorkflowsRight}},
-	{ReadTriggers, Allowed, Allowed, []Right{ReadTriggersRight}},
-	{CreateTrigger, TenantsChoice, Allowed, []Right{WriteTriggersRight}},
-	{ChangeTrigger, Denied, Allowed, []Right{WriteTriggersRight}},
-	{DeleteTrigger, Denied, Allowed, []Right{WriteTriggersRight}},
-	{PreviewSchedule, Denied, Allowed, []Right{ReadTriggersRight}},
-	{ReadHook, Denied, Allowed, []Right{ReadTriggersRight}},
-	{CreateHook, Denied, Allowed, []Right{WriteTriggersRight}},
-	{ChangeHook, Denied, Allowed, []Right{WriteTriggersRight}},
-	{DeleteHook, Denied, Allowed, []Right{WriteTriggersRight}},
-	{RotateHook, Denied, Allowed, []Right{WriteTriggersRight}},
-	{TestHook, Denied, Allowed, []Right{WriteTriggersRight}},
-	{ReplayDelivery, Denied, Allowed, []Right{WriteTriggersRight, StartRunsRight}},
-	{ReadSubTenants, Allowed, Allowed, nil},
-	{CreateSubTenant, Denied, Allowed, nil},
-	{ChangeSubTenant, Denied, Allowed, nil},
-	{DeleteSubTenant, Denied, Allowed, nil},
-	{ReadNodeRegistry, Allowed, Allowed, anyRight},
-	{ReadCustomNodes, Denied, Allowed, nil},
-	{CreateCustomNode, Denied, Allowed, nil},
-	{ChangeCustomNode, Denied, Allowed, nil},
-	{DeleteCustomNode, Denied, Allowed, nil},
-	{ReadKeys, Denied, Allowed, nil},
-	{CreateKey, Denied, Allowed, nil},
-	{RotateKey, Denied, Allowed, nil},
-	{RevokeKey, Denied, Allowed, nil},
-	{ReadEmbedTokens, Denied, Allowed, nil},
-	{CreateEmbedToken, Denied, Allowed, nil},
-	{RevokeEmbedTokens, Denied, Allowed, nil},
-	{ReadSettings, Denied, Allowed, nil},
-	{ChangeSettings, Denied, Allowed, nil},
-	{ReadWebhookEndpoints, Denied, Allowed, nil},
-	{CreateWebhookEndpoint, Denied, Allowed, nil},
-	{ChangeWebhookEndpoint, Denied, Allowed, nil},
-	{DeleteWebhookEndpoint, Denied, Allowed, nil},
-	{RotateWebhookSecret, Denied, Allowed, nil},
-	{TestWebhookEndpoint, Denied, Allowed, nil},
-	{ReadDeliveries, Denied, Allowed, nil},
-	{Redeliver, Denied, Allowed, nil},
-	{ReadConnections, Denied, Allowed, []Right{ReadConnectionsRight}},
-	{CreateConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
-	{ChangeConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
-	{DeleteConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
-	{TestConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
-	{AuthorizeConnection, Denied, Allowed, []Right{WriteConnectionsRight}},
-	{FireTrigger, Denied, Allowed, []Right{StartRunsRight}},
-	{ResumeRun, Denied, Allowed, []Right{ActOnRunsRight}},
-	{ReadPauses, Denied, Allowed, []Right{ReadRunsRight}},
-	{AnswerPause, Denied, Allowed, []Right{ActOnRunsRight}},
-	{StartRun, Denied, Allowed, []Right{StartRunsRight}},
-	{ReadRuns, Denied, Allowed, []Right{ReadRunsRight}},
-	{FollowRun, Denied, Allowed, []Right{ReadRunsRight}},
-	{FollowLists, Denied, Allowed, []Right{ReadRunsRight}},
-	{CancelRun, Denied, Allowed, []Right{ActOnRunsRight}},
-	{RetryRun, Denied, Allowed, []Right{ActOnRunsRight}},
-	{RerunRun, Denied, Allowed, []Right{ActOnRunsRight}},
-	{StartVersionRun, Denied, Allowed, []Right{StartRunsRight}},
-	{StartJob, Denied, Allowed, []Right{ActOnRunsRight}},
-	{ReadJobs, Denied, Allowed, []Right{ReadRunsRight}},
-	{CancelJob, Denied, Allowed, []Right{ActOnRunsRight}},
-	{SimulateVersion, Denied, Allowed, []Right{ReadWorkflowsRight}},
-	{TestNode, Denied, Allowed, []Right{WriteWorkflowsRight, StartRunsRight}},
-	{ReadNodeSecret, Denied, Allowed, nil},
-	{RotateNodeSecret, Denied, Allowed, nil},
-	{CheckCustomNode, Denied, Allowed, nil},
+	{Authenticate, Allowed, Allowed, anyRight, ViewerRole},
+	{ReadWorkflows, Allowed, Allowed, []Right{ReadWorkflowsRight}, ViewerRole},
+	{CreateWorkflow, Denied, Allowed, []Right{WriteWorkflowsRight}, EditorRole},
+	{ChangeWorkflow, Denied, Allowed, []Right{WriteWorkflowsRight}, EditorRole},
+	{DeleteWorkflow, Denied, Allowed, []Right{WriteWorkflowsRight}, EditorRole},
+	{ReadVersions, Allowed, Allowed, []Right{ReadWorkflowsRight}, ViewerRole},
+	{CreateVersion, Denied, Allowed, []Right{WriteWorkflowsRight}, EditorRole},
+	{ChangeVersion, Denied, Allowed, []Right{WriteWorkflowsRight}, EditorRole},
+	{DeleteVersion, Denied, Allowed, []Right{WriteWorkflowsRight}, EditorRole},
+	{PublishVersion, Denied, Allowed, []Right{PublishWorkflowsRight}, EditorRole},
+	{ValidateVersion, Denied, Allowed, []Right{ReadWorkflowsRight}, ViewerRole},
+	{CompleteVersion, Denied, Allowed, []Right{WriteWorkflowsRight}, EditorRole},
+	{RollbackWorkflow, Denied, Allowed, []Right{PublishWorkflowsRight}, EditorRole},
+	{ReadTriggers, Allowed, Allowed, []Right{ReadTriggersRight}, ViewerRole},
+	{CreateTrigger, TenantsChoice, Allowed, []Right{WriteTriggersRight}, EditorRole},
+	{ChangeTrigger, Denied, Allowed, []Right{WriteTriggersRight}, EditorRole},
+	{DeleteTrigger, Denied, Allowed, []Right{WriteTriggersRight}, EditorRole},
+	{PreviewSchedule, Denied, Allowed, []Right{ReadTriggersRight}, ViewerRole},
+	{ReadHook, Denied, Allowed, []Right{ReadTriggersRight}, ViewerRole},
+	{CreateHook, Denied, Allowed, []Right{WriteTriggersRight}, EditorRole},
+	{ChangeHook, Denied, Allowed, []Right{WriteTriggersRight}, EditorRole},
+	{DeleteHook, Denied, Allowed, []Right{WriteTriggersRight}, EditorRole},
+	{RotateHook, Denied, Allowed, []Right{WriteTriggersRight}, EditorRole},
+	{TestHook, Denied, Allowed, []Right{WriteTriggersRight}, EditorRole},
+	{ReplayDelivery, Denied, Allowed, []Right{WriteTriggersRight, StartRunsRight}, EditorRole},
+	{ReadSubTenants, Allowed, Allowed, nil, ViewerRole},
+	{CreateSubTenant, Denied, Allowed, nil, EditorRole},
+	{ChangeSubTenant, Denied, Allowed, nil, EditorRole},
+	{DeleteSubTenant, Denied, Allowed, nil, AdminRole},
+	{ReadNodeRegistry, Allowed, Allowed, anyRight, ViewerRole},
+	{ReadCustomNodes, Denied, Allowed, nil, ViewerRole},
+	{CreateCustomNode, Denied, Allowed, nil, AdminRole},
+	{ChangeCustomNode, Denied, Allowed, nil, AdminRole},
+	{DeleteCustomNode, Denied, Allowed, nil, AdminRole},
+	{ReadKeys, Denied, Allowed, nil, AdminRole},
+	{CreateKey, Denied, Allowed, nil, AdminRole},
+	{RotateKey, Denied, Allowed, nil, AdminRole},
+	{RevokeKey, Denied, Allowed, nil, AdminRole},
+	{ReadEmbedTokens, Denied, Allowed, nil, AdminRole},
+	{CreateEmbedToken, Denied, Allowed, nil, AdminRole},
+	{RevokeEmbedTokens, Denied, Allowed, nil, AdminRole},
+	{ReadSettings, Denied, Allowed, nil, ViewerRole},
+	{ChangeSettings, Denied, Allowed, nil, AdminRole},
+	{ReadWebhookEndpoints, Denied, Allowed, nil, ViewerRole},
+	{CreateWebhookEndpoint, Denied, Allowed, nil, AdminRole},
+	{ChangeWebhookEndpoint, Denied, Allowed, nil, AdminRole},
+	{DeleteWebhookEndpoint, Denied, Allowed, nil, AdminRole},
+	{RotateWebhookSecret, Denied, Allowed, nil, AdminRole},
+	{TestWebhookEndpoint, Denied, Allowed, nil, AdminRole},
+	{ReadDeliveries, Denied, Allowed, nil, ViewerRole},
+	{Redeliver, Denied, Allowed, nil, EditorRole},
+	{ReadConnections, Denied, Allowed, []Right{ReadConnectionsRight}, ViewerRole},
+	{CreateConnection, Denied, Allowed, []Right{WriteConnectionsRight}, EditorRole},
+	{ChangeConnection, Denied, Allowed, []Right{WriteConnectionsRight}, EditorRole},
+	{DeleteConnection, Denied, Allowed, []Right{WriteConnectionsRight}, EditorRole},
+	{TestConnection, Denied, Allowed, []Right{WriteConnectionsRight}, EditorRole},
+	{AuthorizeConnection, Denied, Allowed, []Right{WriteConnectionsRight}, EditorRole},
+	{FireTrigger, Denied, Allowed, []Right{StartRunsRight}, EditorRole},
+	{ResumeRun, Denied, Allowed, []Right{ActOnRunsRight}, ApproverRole},
+	{ReadPauses, Denied, Allowed, []Right{ReadRunsRight}, ViewerRole},
+	{AnswerPause, Denied, Allowed, []Right{ActOnRunsRight}, ApproverRole},
+	{StartRun, Denied, Allowed, []Right{StartRunsRight}, EditorRole},
+	{ReadRuns, Denied, Allowed, []Right{ReadRunsRight}, ViewerRole},
+	{FollowRun, Denied, Allowed, []Right{ReadRunsRight}, ViewerRole},
+	{FollowLists, Denied, Allowed, []Right{ReadRunsRight}, ViewerRole},
+	{CancelRun, Denied, Allowed, []Right{ActOnRunsRight}, ApproverRole},
+	{RetryRun, Denied, Allowed, []Right{ActOnRunsRight}, ApproverRole},
+	{RerunRun, Denied, Allowed, []Right{ActOnRunsRight}, ApproverRole},
+	{StartVersionRun, Denied, Allowed, []Right{StartRunsRight}, EditorRole},
+	{StartJob, Denied, Allowed, []Right{ActOnRunsRight}, ApproverRole},
+	{ReadJobs, Denied, Allowed, []Right{ReadRunsRight}, ViewerRole},
+	{CancelJob, Denied, Allowed, []Right{ActOnRunsRight}, ApproverRole},
+	{SimulateVersion, Denied, Allowed, []Right{ReadWorkflowsRight}, ViewerRole},
+	{TestNode, Denied, Allowed, []Right{WriteWorkflowsRight, StartRunsRight}, EditorRole},
+	{ReadNodeSecret, Denied, Allowed, nil, AdminRole},
+	{RotateNodeSecret, Denied, Allowed, nil, AdminRole},
+	{CheckCustomNode, Denied, Allowed, nil, EditorRole},
 }
 
 var permissionOf = func() map[Operation]Permission {
@@ -233,12 +234,16 @@ func (o Operation) Access(t KeyType) (access Access, ok bool) {
 		return Denied, false
 	case t == Secret, t == Embed:
 		return p.Secret, true
+	case t == Session && p.Role.Valid():
+		return Allowed, true
+	case t == Session:
+		return Denied, true
 	default:
 		return p.Public, true
 	}
 }
 
-// Caller is who asks: a tenant, through one of its keys. It is an argument of
+// Caller is who asks: a tenant, through one of its keys or by one of its members. It is an argument of
 // every use case.
 type Caller struct {
 	Scope     Scope // which records the key reaches
@@ -246,6 +251,7 @@ type Caller struct {
 	KeyType   KeyType
 	Narrowing Narrowing // what else limits the key
 	Settings  Settings  // the tenant's settings as they were when the caller was recognized
+	Member    Member    // who asks by a session, without a key; the zero value for nobody
 	Hook      string    // the trigger of the hook that fires it, without a key; empty for none
 }
 
@@ -264,7 +270,7 @@ func Operator(t ID) Caller { return Caller{Scope: All(t), KeyType: Secret} }
 func (c Caller) Tenant() ID { return c.Scope.Tenant() }
 
 // May returns nil when the caller may perform the operation, else a Forbidden
-// error with the code key_type_not_allowed, permission_missing where the key's rights stand against
+// error with the code key_type_not_allowed, role_not_allowed of a member, permission_missing where the key's rights stand against
 // it, or outside_scope where only the caller's scope does.
 func (c Caller) May(o Operation) error {
 	row, known := permissionOf[o]
@@ -274,6 +280,8 @@ func (c Caller) May(o Operation) error {
 	}
 	isChosen := access == TenantsChoice && o == CreateTrigger && c.Settings.PublicTriggers() == PublicTriggersLimited
 	switch {
+	case known && c.KeyType == Session:
+		return c.Member.may(row)
 	case !known || access != Allowed && !isChosen:
 		return c.refuse()
 	case c.Narrowing.Rights != nil && !c.hasRights(row.Rights):

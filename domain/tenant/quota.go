@@ -13,13 +13,15 @@ const maxQuota = 1_000_000
 
 // DefaultQuota is the specification's limit for a type of key: 100 requests a
 // minute and 20 at once for a public key, 1000 and 100 for a secret key; 300 and 20 for
-// each subject of embed tokens.
+// each subject of embed tokens; 600 and 50 for each session of a member.
 func DefaultQuota(t KeyType) Quota {
 	switch t {
 	case Secret:
 		return Quota{PerMinute: 1000, Concurrent: 100}
 	case Embed:
 		return Quota{PerMinute: 300, Concurrent: 20}
+	case Session:
+		return Quota{PerMinute: 600, Concurrent: 50}
 	default:
 		return Quota{PerMinute: 100, Concurrent: 20}
 	}
