@@ -17,6 +17,12 @@ func UniqueConflict(index string) *domain.Error {
 		return domain.Fail(domain.Conflict, "sub_tenant_exists", "A sub-tenant of this identifier is registered already.")
 	case "hooks_taken":
 		return domain.Fail(domain.Conflict, "hook_exists", "The trigger has a hook already. Change it, or give it another address by rotating it.")
+	case "users_email":
+		return domain.Fail(domain.Conflict, "user_exists", "There is a user with this mail address already.")
+	case "users_identity":
+		return domain.Fail(domain.Conflict, "identity_taken", "Another user signs in with this identity.")
+	case "memberships_user":
+		return domain.Fail(domain.Conflict, "member_exists", "The user is a member of this tenant already.")
 	default:
 		return nil
 	}

@@ -70,9 +70,12 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		Processes:           processes{in},
 		Secrets:             secrets{in},
 		Hooks:               outbound.HookStores{Hooks: hooks{in}, Deliveries: hookDeliveries{in}, Keys: hookKeys{in}},
-		Sealed:              secrets{in},
-		Runs:                s.Runs.In(u),
-		Webhooks:            s.Webhooks.In(u),
+		Members: outbound.MemberStores{
+			Users: users{in}, Memberships: memberships{in}, OfUsers: membershipsOfUsers{in}, Sessions: sessions{in}, Links: links{in},
+		},
+		Sealed:   secrets{in},
+		Runs:     s.Runs.In(u),
+		Webhooks: s.Webhooks.In(u),
 	}
 }
 

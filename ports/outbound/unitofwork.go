@@ -31,7 +31,8 @@ type UnitOfWork interface {
 // the aggregate: it was read within the scope, or the use case asked tenant.Scope.Check. Every
 // other method has the scope as an argument, or the tenant where records belong to no sub-
 // tenant by their nature: tenant.Caller.May keeps others away from those. What the gateway
-// does for itself has the scope of the whole tenant. Update compares the aggregate's revision
+// does for itself has the scope of the whole tenant. Users of the console, with their sessions and links, belong to
+// no tenant: what concerns them is found by the user. Update compares the aggregate's revision
 // with the stored one and raises it by one in both, and a stale one is a Conflict with the
 // code stale_revision. In a unit that writes, Get holds the record until the unit ends, so
 // what is read, changed and written in one unit is never stale. A list comes in the order
@@ -64,6 +65,7 @@ type Stores struct {
 	Processes           ProcessRepository
 	Secrets             SecretRepository
 	Hooks               HookStores
+	Members             MemberStores
 	Sealed              SealedRepository
 	Webhooks            WebhookStores
 	Runs                RunStores

@@ -50,6 +50,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("OperatorIdempotency", func(t *testing.T) { OperatorIdempotencyRepository(t, open) })
 	t.Run("Jobs", func(t *testing.T) { JobRepository(t, open) })
 	t.Run("Runs", func(t *testing.T) { RunStores(t, open) })
+	t.Run("Members", func(t *testing.T) { Members(t, open) })
 	t.Run("Scopes", func(t *testing.T) { Scopes(t, open) })
 }
 

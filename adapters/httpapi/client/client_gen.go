@@ -14,6 +14,7 @@ const (
 	ActorKindEmbedToken ActorKind = "embedToken"
 	ActorKindHook       ActorKind = "hook"
 	ActorKindLink       ActorKind = "link"
+	ActorKindMember     ActorKind = "member"
 	ActorKindOperator   ActorKind = "operator"
 )
 
@@ -429,17 +430,17 @@ const (
 
 // Actor Who did something.
 type Actor struct {
-	// ID The key, the token or the trigger of the hook.
+	// ID The key, the token, the user or the trigger of the hook.
 	ID *string `json:"id,omitempty"`
 
-	// Kind `apiKey` and `embedToken`: who holds it. `link`: whoever has the address of a page. `hook`: who delivered to a hook. `operator`: the operator of the gateway.
+	// Kind `apiKey` and `embedToken`: who holds it. `link`: whoever has the address of a page. `hook`: who delivered to a hook. `member`: a member of the tenant. `operator`: the operator of the gateway.
 	Kind ActorKind `json:"kind"`
 
-	// Subject Who uses it, in the tenant's own words.
+	// Subject Who uses it, in the tenant's own words, or the member's name.
 	Subject *string `json:"subject,omitempty"`
 }
 
-// ActorKind `apiKey` and `embedToken`: who holds it. `link`: whoever has the address of a page. `hook`: who delivered to a hook. `operator`: the operator of the gateway.
+// ActorKind `apiKey` and `embedToken`: who holds it. `link`: whoever has the address of a page. `hook`: who delivered to a hook. `member`: a member of the tenant. `operator`: the operator of the gateway.
 type ActorKind string
 
 // AnswerPause The answer to a question.

@@ -19,6 +19,9 @@ var uniqueIndexes = map[string]string{
 	"custom_node_versions.tenant_id, custom_node_versions.type, custom_node_versions.version": "custom_node_versions_taken",
 	"sub_tenants.tenant_id, sub_tenants.sub_tenant_id":                                        "sub_tenants_identifier",
 	"hooks.tenant_id, hooks.trigger_id":                                                       "hooks_taken",
+	"users.email":                                                                             "users_email",
+	"users.issuer, users.subject":                                                             "users_identity",
+	"memberships.user_id, memberships.tenant_id":                                              "memberships_user",
 }
 
 // translate says what an error of the driver means. What is in no table stays as
