@@ -1,0 +1,126 @@
+package members
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/member"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// ChangePassword sets another password.
+func (s *Service) ChangePassword(ctx context.Context, token member.Token, current, chosen string) error {
+	found, err := s.recognize(ctx, token)
+	if err != nil {
+		return err
+	}
+	u := found.User
+	if err := s.attempt(ctx, "account", string(u.Email()), attemptsOfAccount); err != nil {
+		return err
+	}
+	fresh, err := member.NewPassword(chosen, "new", string(u.Email()), u.Name())
+	if err != nil {
+		return err
+	}
+	fits, err := s.passwords.Verify(ctx, u.PasswordHash(), current)
+	if err != nil {
+		return err
+	}
+	if !fits || u.PasswordHash() == "" {
+		return domain.Fail(domain.Forbidden, "password_wrong", "The current password is not right. Who has none sets one by a link.")
+	}
+	hash, err := s.passwords.Hash(ctx, fresh.Reveal())
+	if err != nil {
+		return err
+	}
+	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		now, err := st.Members.Users.Get(ctx, u.ID())
+		if err != nil {
+			return err
+		}
+		if now.PasswordHash() != u.PasswordHash() || now.IsDisabled() {
+			return errSignedOut()
+		}
+		now.SetPassword(hash)
+		if err := st.Members.Users.Update(ctx, now); err != nil {
+			return err
+		}
+		if err := st.Members.Links.DeleteAll(ctx, u.ID()); err != nil {
+			return err
+		}
+		return st.Members.Sessions.DeleteOthers(ctx, u.ID(), found.Session.ID())
+	})
+}
+
+// UseLink begins a session by a link. Only who has a link that is good has a password hashed.
+func (s *Service) UseLink(ctx context.Context, link member.Token, password string, from member.Browser) (begun inbound.Begun, err error) {
+	if err := s.attemptFrom(ctx, from.Address); err != nil {
+		return begun, err
+	}
+	now := s.clock.Now()
+	var found *member.Link
+	var u *member.User
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, u, err = usable(ctx, st, link, s.clock)
+		return err
+	})
+	if err != nil {
+		return begun, err
+	}
+	var hash string
+	if found.SetsPassword() {
+		fresh, err := member.NewPassword(password, "password", string(u.Email()), u.Name())
+		if err != nil {
+			return begun, err
+		}
+		if hash, err = s.passwords.Hash(ctx, fresh.Reveal()); err != nil {
+			return begun, err
+		}
+	}
+	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, u, err := usable(ctx, st, link, s.clock)
+		if err != nil {
+			return err
+		}
+		if err := st.Members.Links.Take(ctx, link.Hash()); err != nil {
+			return err
+		}
+		if found.SetsPassword() {
+			if err := s.reset(ctx, st, u, hash); err != nil {
+				return err
+			}
+		}
+		begun, err = s.begin(ctx, st, u.ID(), from, now)
+		return err
+	})
+	return begun, err
+}
+
+// reset sets a password without knowing the one before, which ends whatever came of that.
+func (s *Service) reset(ctx context.Context, st outbound.Stores, u *member.User, hash string) error {
+	u.SetPassword(hash)
+	if err := st.Members.Users.Update(ctx, u); err != nil {
+		return err
+	}
+	if err := st.Members.Links.DeleteAll(ctx, u.ID()); err != nil {
+		return err
+	}
+	return st.Members.Sessions.DeleteOthers(ctx, u.ID(), "")
+}
+
+// usable returns a link that is good, with whose it is.
+func usable(ctx context.Context, st outbound.Stores, link member.Token, clock outbound.Clock) (*member.Link, *member.User, error) {
+	found, err := st.Members.Links.Find(ctx, link.Hash())
+	if err == nil {
+		err = found.Check(clock.Now())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	u, err := st.Members.Users.Get(ctx, found.User())
+	if err == nil && u.IsDisabled() {
+		err = member.LinkEnded()
+	}
+	return found, u, err
+}
