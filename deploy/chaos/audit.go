@@ -1,6 +1,10 @@
 package main
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // audit compares everything with everything.
 func (ev *evidence) audit(found *findings) {
@@ -79,7 +83,7 @@ func (ev *evidence) auditEnd(found *findings, o *order, r *storedRun) {
 	if r.status == "cancelled" && ev.superseded(o) {
 		return
 	}
-	if !found.checked(r.status == "completed", everyRunEnds, "run %s of call %s (%s) is %s: %s", r.id, o.call, o.scenario.name, r.status, r.last()) {
+	if !found.checked(r.status == "completed", everyRunEnds, "run %s of call %s (%s) is %s: %s", r.id, o.call, o.scenario.name, r.status, r.end()) {
 		return
 	}
 	ev.auditDone(found, r, o.scenario.done(o.amount))
@@ -191,6 +195,17 @@ func (r *storedRun) count(kind, node string) (n int) {
 		}
 	}
 	return n
+}
+
+// end is the last entry with its error, and the errors of attempts before it.
+func (r *storedRun) end() string {
+	said := []string{r.last()}
+	for _, e := range r.history {
+		if e.Code != "" || e.Message != "" {
+			said = append(said, fmt.Sprintf("%s %s: %s %s", e.Type, e.Node, e.Code, e.Message))
+		}
+	}
+	return strings.Join(said, "; ")
 }
 
 // last is the type of the last entry.

@@ -18,7 +18,7 @@ type database struct {
 	url               string
 
 	mu      sync.Mutex
-	outages []span // when it did not answer
+	outages []*span // when it did not answer; one that lasts ends at zero
 }
 
 // span is from when to when.
@@ -46,7 +46,7 @@ func (d *database) close() {
 // restart ends the server, as a crash does or with a shutdown, leaves it down for a
 // while and starts it again.
 func (d *database) restart(ctx context.Context, how pgtest.Stopping, down time.Duration) error {
-	defer d.recordOutage(time.Now())
+	defer d.beginOutage()()
 	return d.Restart(ctx, how, down)
 }
 
@@ -58,20 +58,25 @@ func (d *database) stall(ctx context.Context, length time.Duration) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // it has changed nothing
-	from := time.Now()
 	if _, err := tx.ExecContext(ctx, `LOCK TABLE runs IN ACCESS EXCLUSIVE MODE`); err != nil {
 		return err
 	}
-	defer d.recordOutage(from)
+	defer d.beginOutage()()
 	_, err = tx.ExecContext(ctx, `SELECT pg_sleep($1)`, length.Seconds())
 	return err
 }
 
-// recordOutage notes an outage that ends now.
-func (d *database) recordOutage(from time.Time) {
+// beginOutage notes an outage that begins now, and ends when the returned function is called.
+func (d *database) beginOutage() (end func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.outages = append(d.outages, span{from, time.Now()})
+	outage := &span{from: time.Now()}
+	d.outages = append(d.outages, outage)
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		outage.to = time.Now()
+	}
 }
 
 // outageBetween says how long, between the two, the database did not answer.
@@ -80,6 +85,9 @@ func (d *database) outageBetween(from, to time.Time) (sum time.Duration) {
 	defer d.mu.Unlock()
 	for _, s := range d.outages {
 		begin, end := s.from, s.to
+		if end.IsZero() {
+			end = to
+		}
 		if begin.Before(from) {
 			begin = from
 		}

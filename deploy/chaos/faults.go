@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,6 +80,7 @@ const (
 	shortestFreeze = 7 * time.Second
 	longestFreeze  = 10 * time.Second
 	longestStall   = 8 * time.Second // longer than a lease, too
+	longestWait    = time.Minute     // for a process that does not come back
 )
 
 // planFaults draws what is to happen: the same for the same seed. Each kind is spread
@@ -208,11 +211,13 @@ func (e *env) restart(ctx context.Context, f fault, lasting *sync.WaitGroup) {
 }
 
 // recovery measures how long a process takes until it serves again. One that was killed
-// or frozen meanwhile is not looked at.
+// or frozen meanwhile is not looked at. A request waits for its answer as long as a client would: one that gives up
+// early and asks again waits behind everybody else.
 func (e *env) recovery(ctx context.Context, g *gateway, p *testserver.Process) {
 	began := time.Now()
+	var refusals []string
 	for {
-		asked, cancel := context.WithTimeout(ctx, time.Second)
+		asked, cancel := context.WithTimeout(ctx, longestWait)
 		got, err := e.clients.sendTo(asked, g, e.tenants[0].key, harness.Request{Method: http.MethodGet, Path: "/workflows?limit=1"})
 		cancel()
 		took := time.Since(began)
@@ -222,11 +227,13 @@ func (e *env) recovery(ctx context.Context, g *gateway, p *testserver.Process) {
 		if err == nil && got.Status == http.StatusOK {
 			e.faults.record(func() { e.faults.recoveries = append(e.faults.recoveries, took) })
 			e.found.check(took-e.database.outageBetween(began, began.Add(took)) <= e.options.recovery, comesBack,
-				"%s served again %s after its database was back, not within %s", g.Name, took.Round(time.Millisecond), e.options.recovery)
+				"%s served again %s after its database was back, not within %s; until then: %s", g.Name, took.Round(time.Millisecond), e.options.recovery,
+				strings.Join(refusals, ", "))
 			return
 		}
-		if took > time.Minute {
-			e.found.add(comesBack, "%s does not serve a minute after its database was back: %d, %v", g.Name, got.Status, err)
+		refusals = append(refusals, fmt.Sprintf("%d %v at %s", got.Status, err, took.Round(time.Millisecond)))
+		if took > longestWait {
+			e.found.add(comesBack, "%s does not serve a minute after its database was back: %s", g.Name, strings.Join(refusals, ", "))
 			return
 		}
 		harness.Sleep(ctx, 20*time.Millisecond)

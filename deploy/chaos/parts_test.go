@@ -153,13 +153,14 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 
 func TestTheTimeWithoutADatabaseIsCountedWithinBounds(t *testing.T) {
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
-	d := &database{outages: []span{{at(0), at(4)}, {at(10), at(12)}, {at(20), at(30)}}}
+	d := &database{outages: []*span{{at(0), at(4)}, {at(10), at(12)}, {at(20), at(30)}, {from: at(50)}}}
 	for claim, c := range map[string]struct{ from, to, want int }{
 		"all of it":            {-5, 40, 16},
 		"none":                 {5, 9, 0},
 		"the end of one":       {3, 9, 1},
 		"the beginning of one": {13, 22, 2},
 		"the middle of one":    {23, 25, 2},
+		"one that lasts":       {45, 53, 3},
 	} {
 		if got := d.outageBetween(at(c.from), at(c.to)); got != time.Duration(c.want)*time.Second {
 			t.Errorf("%s: %s", claim, got)
