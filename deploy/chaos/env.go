@@ -77,7 +77,7 @@ func newEnv(ctx context.Context, o options) (e *env, err error) {
 	}
 	others := newRandom(o.seed + 1)
 	e.receiver, e.listener = newReceiver(others, e.found), newListener(others, e.found)
-	if err = e.serve(http.NotFoundHandler()); err != nil {
+	if err = e.serve(); err != nil {
 		return nil, err
 	}
 	e.scenarios = scenarios(e.callsTo + "/calls")
@@ -93,13 +93,11 @@ func newEnv(ctx context.Context, o options) (e *env, err error) {
 	return e, nil
 }
 
-// serve starts the receiver and the listener, on one address, and what a hostile tenant's
-// workflows call.
-func (e *env) serve(hostile http.Handler) (err error) {
+// serve starts the receiver and the listener, on one address.
+func (e *env) serve() (err error) {
 	mux := http.NewServeMux()
 	mux.Handle("/calls/", e.receiver)
 	mux.Handle("/events/", e.listener)
-	mux.Handle("/hostile/", http.StripPrefix("/hostile", hostile))
 	e.callsTo, e.stopServer, err = harness.Serve(mux)
 	return err
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"io"
-	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,7 +19,8 @@ type hostileRound struct {
 	settings hostileOptions
 	gateway  *gateway
 	guard    *guard
-	attacker *attack.Tenant
+	plan     attackPlan
+	attacked map[string]attack.Count // what came of each attack
 	calls    *honestCalls
 	figures  hostileFigures
 }
@@ -40,17 +41,12 @@ func runHostile(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	// The attacks' own computing is not to delay the honest calls of the same process.
-	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), attackThreads))
 	l, err := runHostileRound(ctx, o)
 	if err != nil {
 		return err
 	}
 	return l.report(stdout)
 }
-
-// attackThreads is how many goroutines of this tool run at the same time at least.
-const attackThreads = 8
 
 // runHostileRound is a whole round.
 func runHostileRound(ctx context.Context, o hostileOptions) (ledger, error) {
@@ -113,7 +109,7 @@ func newHostileRound(ctx context.Context, o hostileOptions) (h *hostileRound, er
 	}
 	h.receiver, h.listener = newReceiver(newRandom(o.seed+1), h.found), newListener(newRandom(o.seed+2), h.found)
 	h.receiver.reliable = true
-	if err = h.serve(attack.NewServer()); err != nil {
+	if err = h.serve(); err != nil {
 		return nil, err
 	}
 	h.scenarios = honestScenarios(h.callsTo + "/calls")
@@ -140,7 +136,7 @@ func (h *hostileRound) startGateway(ctx context.Context) error {
 	return g.StartReady(ctx)
 }
 
-// newAttacker makes the hostile tenant.
+// newAttacker makes the hostile tenant and plans what it does.
 func (h *hostileRound) newAttacker(ctx context.Context) error {
 	made, err := h.gateway.CreateTenant(ctx, "hostile")
 	if err != nil {
@@ -149,35 +145,14 @@ func (h *hostileRound) newAttacker(ctx context.Context) error {
 	if _, err := h.gateway.Command(ctx, "tenant", "update", made.ID, "--secret-per-minute", strconv.Itoa(h.settings.perMinute)); err != nil {
 		return err
 	}
-	h.attacker = attack.NewTenant(h.gateway.URL, made.SecretKey, h.callsTo+"/hostile", h.settings.size)
+	names := make([]string, len(h.settings.attacks))
+	for i, a := range h.settings.attacks {
+		names[i] = a.Name
+	}
+	h.plan = attackPlan{
+		Gateway: h.gateway.URL, Key: made.SecretKey, Size: h.settings.size, Attacks: strings.Join(names, ","), Together: h.settings.together,
+	}
 	return nil
-}
-
-// attack makes every attack in turn, and then all of them together.
-func (h *hostileRound) attack(ctx context.Context, length time.Duration) {
-	turn := length * 6 / 10 / time.Duration(len(h.settings.attacks))
-	alone := h.settings.attacks
-	switch {
-	case len(alone) == 1:
-		turn = length
-	case h.settings.together:
-		alone = nil
-	}
-	for _, a := range alone {
-		if ctx.Err() != nil {
-			return
-		}
-		h.logf("%s: %s", a.Name, a.About)
-		h.guard.setPhase(a.Name)
-		attacking, stop := context.WithTimeout(ctx, turn)
-		a.Run(attacking, h.attacker)
-		stop()
-	}
-	if len(h.settings.attacks) > 1 && ctx.Err() == nil {
-		h.logf("all attacks together")
-		h.guard.setPhase("all together")
-		attack.Together(ctx, h.attacker, h.settings.attacks)
-	}
 }
 
 // stopTimeout is how long the process may take to end: requests may take 30 s to finish by

@@ -137,20 +137,19 @@ func (h *hostileRound) newLedger() ledger {
 	line("end after SIGTERM", "%s", h.figures.stopTime.Round(time.Millisecond))
 	line("runs not measured", "%d that SIGTERM interrupted, and that were completed after the restart", h.figures.interrupted)
 	line("ready after a start", "%s", h.figures.startTime.Round(time.Millisecond))
-	for _, made := range h.settings.attacks {
-		answers, err := h.attacker.Counts().Answers(made.Name)
-		text := counts(answers)
-		began := h.attacker.Counts().Rounds(made.Name)
+	for _, attack := range h.settings.attacks {
+		made := h.attacked[attack.Name]
+		text := counts(made.Answers)
 		answered := 0 // also that it is too much, or too large for the limit of memory
-		for answer, n := range answers {
+		for answer, n := range made.Answers {
 			if answer != "unanswered" {
 				answered += n
 			}
 		}
-		h.found.check(answered > 0, attacksMade, "%s: %s, %v", made.Name, text, err)
-		line("attack "+made.Name, "%d times: %s", began, cmp.Or(text, "nothing"))
-		if err != nil {
-			line("…", "%.400s", err)
+		h.found.check(answered > 0, attacksMade, "%s: %s, %s", attack.Name, text, made.Error)
+		line("attack "+attack.Name, "%d times: %s", made.Rounds, cmp.Or(text, "nothing"))
+		if made.Error != "" {
+			line("…", "%.400s", made.Error)
 		}
 	}
 	return l

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"time"
 
 	"github.com/sluicehq/sluice/deploy/harness"
@@ -41,8 +42,11 @@ type options struct {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	if len(args) > 0 && args[0] == "hostile" {
+	switch {
+	case len(args) > 0 && args[0] == "hostile":
 		return runHostile(ctx, args[1:], stdout, stderr)
+	case len(args) == 1 && args[0] == attackerCommand:
+		return attackByPlan(ctx, os.Stdin, stdout)
 	}
 	o, err := readOptions(args, stderr)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -42,7 +43,7 @@ func NewTenant(gateway, key, server string, size Size) *Tenant {
 			Transport: &http.Transport{DisableKeepAlives: true, DialContext: narrow.DialContext}, Timeout: 2 * time.Minute,
 		}},
 		server: server, size: size, made: &workflows{byName: make(map[string]*workflow)},
-		counts: &Counts{answers: make(map[string]map[string]int), errors: make(map[string]error), rounds: make(map[string]int)},
+		counts: &Counts{all: make(map[string]Count)},
 	}
 }
 
@@ -116,49 +117,49 @@ func (t *Tenant) post(ctx context.Context, path string, body, into any) error {
 
 // Counts counts what was answered, for each attack.
 type Counts struct {
-	mu      sync.Mutex
-	answers map[string]map[string]int
-	errors  map[string]error // the last one of each attack
-	rounds  map[string]int   // how often it began with all that it needs
+	mu  sync.Mutex
+	all map[string]Count
+}
+
+// Count is what came of an attack.
+type Count struct {
+	Rounds  int            // how often it began with all that it needs
+	Answers map[string]int // how many requests were answered with which status
+	Error   string         // what stood in its way last; empty for nothing
+}
+
+// All returns the count of each attack.
+func (c *Counts) All() map[string]Count {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	same := maps.Clone(c.all)
+	for name, count := range same {
+		count.Answers = maps.Clone(count.Answers)
+		same[name] = count
+	}
+	return same
+}
+
+func (c *Counts) change(attack string, change func(*Count)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	count := c.all[attack]
+	if count.Answers == nil {
+		count.Answers = make(map[string]int)
+	}
+	change(&count)
+	c.all[attack] = count
 }
 
 func (c *Counts) add(attack, answer string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.answers[attack] == nil {
-		c.answers[attack] = make(map[string]int)
-	}
-	c.answers[attack][answer]++
+	c.change(attack, func(of *Count) { of.Answers[answer]++ })
 }
 
 func (c *Counts) failed(attack string, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.errors[attack] = err
+	c.change(attack, func(of *Count) { of.Error = err.Error() })
 }
 
 // begin notes that all that an attack needs is there, and it begins.
 func (t *Tenant) begin() {
-	t.counts.mu.Lock()
-	defer t.counts.mu.Unlock()
-	t.counts.rounds[t.attack]++
-}
-
-// Rounds returns how often an attack began with all that it needs.
-func (c *Counts) Rounds(attack string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.rounds[attack]
-}
-
-// Answers returns how many requests of an attack were answered with which status, and
-// what stood in its way last; nil for nothing.
-func (c *Counts) Answers(attack string) (map[string]int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	same := make(map[string]int)
-	for status, n := range c.answers[attack] {
-		same[status] = n
-	}
-	return same, c.errors[attack]
+	t.counts.change(t.attack, func(of *Count) { of.Rounds++ })
 }
