@@ -67,3 +67,12 @@ func EndedItems(s *Store, owner string, itemRun run.ID, count int) (query string
 	}
 	return endedItems(table, `'completed'`), []any{parameter, maxLook}
 }
+
+// Statuses is the statement that finds the statuses of runs.
+func Statuses(s *Store, owner, id string) (query string, args []any) {
+	table, parameter, err := s.dialect.Keys([]core.KeyRow{{Tenant: owner, ID: id}})
+	if err != nil {
+		panic(err) // texts can be encoded
+	}
+	return statusesOf(table, ""), []any{parameter}
+}
