@@ -145,7 +145,7 @@ func (p attackPlan) attack(ctx context.Context, tenant *attack.Tenant, attacks [
 	}
 	for _, a := range alone {
 		if ctx.Err() != nil {
-			return nil
+			break
 		}
 		if err := report.Encode(attackReport{Phase: a.Name, About: a.Name + ": " + a.About}); err != nil {
 			return err
@@ -154,13 +154,12 @@ func (p attackPlan) attack(ctx context.Context, tenant *attack.Tenant, attacks [
 		a.Run(attacking, tenant)
 		stop()
 	}
-	if len(attacks) == 1 || ctx.Err() != nil {
-		return nil
+	if len(attacks) > 1 && ctx.Err() == nil {
+		if err := report.Encode(attackReport{Phase: "all together", About: "all attacks together"}); err != nil {
+			return err
+		}
+		attack.Together(ctx, tenant, attacks)
 	}
-	if err := report.Encode(attackReport{Phase: "all together", About: "all attacks together"}); err != nil {
-		return err
-	}
-	attack.Together(ctx, tenant, attacks)
 	return nil
 }
 
