@@ -96,6 +96,12 @@ func (s hookKeys) Holder(ctx context.Context, key outbound.HookKey, now time.Tim
 	return run.ID(id), err
 }
 
+// Release removes a key.
+func (s hookKeys) Release(ctx context.Context, key outbound.HookKey) error {
+	_, err := s.Exec(ctx, "release the key of a delivery", `DELETE FROM hook_keys WHERE tenant_id = $1 AND key = $2 AND run_id = $3`, string(key.Tenant), key.Key, string(key.Run))
+	return err
+}
+
 // Sweep removes old keys.
 func (s hookKeys) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
 	n, err := s.Exec(ctx, "sweep keys of deliveries", `DELETE FROM hook_keys WHERE (tenant_id, key) IN (SELECT tenant_id, key FROM hook_keys WHERE taken_at < $1 ORDER BY taken_at LIMIT $2)`, before, limit)

@@ -1,6 +1,7 @@
 package firing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -20,6 +21,8 @@ const itemsAtOnce = 32
 
 // items is how the items of one delivery fare.
 type items struct {
+	begun hook.DeliveryID // see beginItems
+
 	mu      sync.Mutex
 	next    int
 	started int
@@ -31,16 +34,58 @@ type items struct {
 // deliverItems starts a run for each item. A delivery that is not answered, since the process ended or
 // something was not to be had, is sent again: then the items whose keys stand for runs are left out.
 func (f *Service) deliverItems(ctx context.Context, d inbound.HookDelivery) error {
+	begun, err := f.beginItems(ctx, d)
+	if err != nil {
+		return err
+	}
 	d.Received.Verdict, d.Received.Items = hook.Accepted, len(d.Read.Items)
 	if err := f.Record(ctx, d.Received); err != nil {
 		return err
 	}
-	all := &items{}
+	all := &items{begun: begun}
 	var working sync.WaitGroup
 	for range min(itemsAtOnce, len(d.Read.Items)) {
 		working.Go(func() { f.deliverEach(ctx, d, all) })
 	}
 	working.Wait()
+	err = f.concludeItems(ctx, d, all)
+	if begun == "" || err != nil && d.Received.Verdict != hook.Rejected {
+		return err
+	}
+	return cmp.Or(f.endItems(ctx, d, begun), err)
+}
+
+// beginItems returns which delivery has begun with the items: an earlier one that was not answered, which this one
+// repeats, or this one; none where each item has a key. Without it a repeated delivery would start again what was started before,
+// and with the body as a key for good, what happens twice would start once.
+func (f *Service) beginItems(ctx context.Context, d inbound.HookDelivery) (begun hook.DeliveryID, err error) {
+	if d.Read.Whole == "" || d.Received.ReplayOf != "" {
+		return "", nil
+	}
+	err = f.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		holders, err := st.Hooks.Keys.Take(ctx, []outbound.HookKey{wholeKey(d, d.Received.ID)}, d.Received.At)
+		if err != nil {
+			return err
+		}
+		begun = cmp.Or(hook.DeliveryID(holders[0]), d.Received.ID)
+		return nil
+	})
+	return begun, err
+}
+
+// endItems has the next delivery with the same body be another one.
+func (f *Service) endItems(ctx context.Context, d inbound.HookDelivery, begun hook.DeliveryID) error {
+	return f.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		return st.Hooks.Keys.Release(ctx, wholeKey(d, begun))
+	})
+}
+
+func wholeKey(d inbound.HookDelivery, begun hook.DeliveryID) outbound.HookKey {
+	return outbound.HookKey{Tenant: d.Hook.Tenant(), Key: d.Read.Whole, Run: run.ID(begun)}
+}
+
+// concludeItems notes what the delivery came to. Its error is for the sender, who repeats it unless it was rejected.
+func (f *Service) concludeItems(ctx context.Context, d inbound.HookDelivery, all *items) error {
 	if all.stopped != nil && domain.KindOf(all.stopped) != domain.Conflict {
 		return all.stopped
 	}
@@ -71,7 +116,11 @@ func (f *Service) deliverEach(ctx context.Context, d inbound.HookDelivery, all *
 		if !ok {
 			return
 		}
-		fired, _, err := f.deliverOne(ctx, d, &deliveryPart{received: d.Received, added: true, key: d.Key(i)}, d.Read.Items[i])
+		key := d.Key(i)
+		if key == "" && all.begun != "" {
+			key = d.KeyWithin(all.begun, i)
+		}
+		fired, _, err := f.deliverOne(ctx, d, &deliveryPart{received: d.Received, added: true, key: key}, d.Read.Items[i])
 		all.note(fired, err)
 	}
 }

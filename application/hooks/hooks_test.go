@@ -118,49 +118,96 @@ func (s *dying) Do(ctx context.Context, fn func(context.Context, outbound.Stores
 	return err
 }
 
+// numbered are items i0, i1 and so on.
+func numbered(n int) string {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = fmt.Sprintf(`{"id":"i%d"}`, i)
+	}
+	return "[" + strings.Join(items, ",") + "]"
+}
+
+// deliverDying repeats a delivery, as senders do, until a process lives long enough to answer it.
+func (e *env) deliverDying(body string) {
+	e.Helper()
+	work := &dying{UnitOfWork: e.Raw}
+	for died := 0; ; died++ {
+		_, err := e.deliver(e.service(work), body)
+		switch {
+		case err == nil && died < 2:
+			e.Errorf("the process died %d times only", died)
+			return
+		case err == nil:
+			return
+		case !errors.Is(err, errDied) || died > 300:
+			e.Fatal(err)
+		}
+	}
+}
+
+// hasRuns holds how many runs each of n items has against what it should be.
+func (e *env) hasRuns(n, want int) {
+	e.Helper()
+	e.Do(func(ctx context.Context, st outbound.Stores) error {
+		for i := range n {
+			entity := fmt.Sprintf("i%d", i)
+			page, err := domain.NewPageRequest(10, 0)
+			if err != nil {
+				return err
+			}
+			found, err := st.Runs.Runs.List(ctx, tenant.All(e.Owner), run.Filter{Entity: &entity}, domain.Query{PageRequest: page})
+			if err != nil {
+				return err
+			}
+			if found.Total != want {
+				e.Errorf("%s has %d runs, not %d", entity, found.Total, want)
+			}
+		}
+		return nil
+	})
+}
+
 func TestEachItemStartsOneRunWhateverProcessDiesInBetween(t *testing.T) {
 	const n = 90
-	onEachStore(t, `{}`, hook.Draft{Config: hook.Config{Split: text("payload.body"), Dedupe: text("payload.body.id"), Entity: text("payload.body.id")}}, func(e *env) {
-		var items []string
-		for i := range n {
-			items = append(items, fmt.Sprintf(`{"id":"i%d"}`, i))
-		}
-		body := "[" + strings.Join(items, ",") + "]"
-		work := &dying{UnitOfWork: e.Raw}
-		died := 0
-		for attempts := 0; ; attempts++ {
-			_, err := e.deliver(e.service(work), body) // the sender repeats it
+	for name, c := range map[string]struct {
+		dedupe *string
+		again  int // runs of an item when the whole was answered, and comes once more
+	}{
+		"with keys":                  {dedupe: text("payload.body.id"), again: 1},
+		"without keys":               {again: 2},
+		"with a key for every other": {dedupe: text("payload.index % 2 ? payload.body.id : null")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			draft := hook.Draft{Config: hook.Config{Split: text("payload.body"), Dedupe: c.dedupe, Entity: text("payload.body.id")}}
+			onEachStore(t, `{}`, draft, func(e *env) {
+				e.deliverDying(numbered(n))
+				e.hasRuns(n, 1)
+				if c.again == 0 {
+					return
+				}
+				if _, err := e.deliver(e.hooks, numbered(n)); err != nil {
+					e.Fatal(err)
+				}
+				e.hasRuns(n, c.again)
+			})
+		})
+	}
+}
+
+func TestADeliveryThatIsCutOffByTheRateLimitGoesOnWhereItStopped(t *testing.T) {
+	onEachStore(t, `{"rateLimit":{"maxRequests":4,"windowMs":60000}}`, hook.Draft{Config: hook.Config{Split: text("payload.body"), Entity: text("payload.body.id")}}, func(e *env) {
+		for attempt := 1; ; attempt++ {
+			_, err := e.deliver(e.hooks, numbered(10))
 			if err == nil {
+				e.Same("3", fmt.Sprint(attempt))
 				break
 			}
-			if died++; !errors.Is(err, errDied) || attempts > 300 {
+			if fixture.Code(err) != "trigger_rate_limit_exceeded" {
 				e.Fatal(err)
 			}
+			e.Clock.Set(e.Clock.Now().Add(time.Minute))
 		}
-		started := make(map[string]int)
-		e.Do(func(ctx context.Context, st outbound.Stores) error {
-			for i := range n {
-				entity := fmt.Sprintf("i%d", i)
-				page, err := domain.NewPageRequest(10, 0)
-				if err != nil {
-					return err
-				}
-				found, err := st.Runs.Runs.List(ctx, tenant.All(e.Owner), run.Filter{Entity: &entity}, domain.Query{PageRequest: page})
-				if err != nil {
-					return err
-				}
-				started[entity] = found.Total
-			}
-			return nil
-		})
-		for entity, runs := range started {
-			if runs != 1 {
-				e.Errorf("%s has %d runs", entity, runs)
-			}
-		}
-		if died < 2 {
-			e.Errorf("the process died %d times only", died)
-		}
+		e.hasRuns(10, 1)
 	})
 }
 

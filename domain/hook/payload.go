@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -65,6 +66,14 @@ func (p Payload) Item(index int, item json.RawMessage) Payload {
 func (p Payload) Hash() string {
 	sum := sha256.Sum256(p.Body)
 	return hex.EncodeToString(sum[:])
+}
+
+// wholeHash is the same whenever a sender repeats a delivery, whose headers may have other times and signatures then.
+func (p Payload) wholeHash() string {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%q %q %q ", p.Method, p.Path, p.Query.Encode())
+	_, _ = h.Write(p.Body)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // JSON is the payload as expressions and nodes see it.

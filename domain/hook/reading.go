@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 	"unicode"
@@ -52,6 +53,7 @@ type Item struct {
 	Event   string  // empty for none
 	Entity  *string // nil for none
 	Key     string  // tells it from others; empty for none. See [KeyRetention].
+	Index   int     // in the delivery that was split
 }
 
 // Read is what a hook found in a delivery.
@@ -59,6 +61,10 @@ type Read struct {
 	Items    []Item // of which each starts a run; none where all were filtered
 	Split    bool
 	Filtered int // items that the hook's filter left out
+
+	// Whole tells a delivery from those with another body, address or query, where it is split and has items without a key;
+	// empty otherwise.
+	Whole string
 }
 
 // The codes of deliveries that are genuine and cannot start a run.
@@ -153,8 +159,12 @@ func (rd *Reader) readItems(v *view, p Payload, list []any) (found Read, err err
 		case !fits:
 			found.Filtered++
 		default:
+			item.Index = i
 			found.Items = append(found.Items, item)
 		}
+	}
+	if len(found.Items) > 1 && slices.ContainsFunc(found.Items, func(i Item) bool { return i.Key == "" }) {
+		found.Whole = rd.key("whole/" + p.wholeHash())
 	}
 	return found, nil
 }

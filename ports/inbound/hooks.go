@@ -99,9 +99,15 @@ func (d HookDelivery) Key(i int) string {
 	case r.Once == "":
 		return ""
 	default:
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", r.ReplayOf, r.Once, i))
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", r.ReplayOf, r.Once, d.Read.Items[i].Index))
 		return base64.RawURLEncoding.EncodeToString(sum[:])
 	}
+}
+
+// KeyWithin is the key of an item that has none, within all that is sent of one delivery until it has ended.
+func (d HookDelivery) KeyWithin(begun hook.DeliveryID, i int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", begun, d.Read.Items[i].Index))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // HookFiring starts what deliveries start. It is for the gateway's own use cases.

@@ -65,7 +65,7 @@ type HookDeliveries interface {
 type HookKey struct {
 	Tenant tenant.ID
 	Key    string // see hook.Item
-	Run    run.ID
+	Run    run.ID // of what is split and has items without keys, the id of the delivery that has begun with them
 }
 
 // HookKeys keeps which run a key stands for, for [hook.KeyRetention]. They are names of their own, which no dedupe key
@@ -78,6 +78,9 @@ type HookKeys interface {
 
 	// Holder returns the run that a key stands for, empty for none.
 	Holder(ctx context.Context, key HookKey, now time.Time) (run.ID, error)
+
+	// Release has a key stand for nothing, where it stands for the run.
+	Release(ctx context.Context, key HookKey) error
 
 	// Sweep removes at most limit keys, of any tenant, that were taken before the time, and returns how
 	// many.

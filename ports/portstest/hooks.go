@@ -372,6 +372,25 @@ func hookKeys(t *testing.T, open OpenStore) {
 				return err
 			})
 		},
+		"a key that is released is free, unless it stands for another run": func(f fixture) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			key := func(owner tenant.ID, key string, id run.ID) outbound.HookKey {
+				return outbound.HookKey{Tenant: owner, Key: key, Run: id}
+			}
+			f.take(noon, key(owner, "kept", "run_1"), key(owner, "freed", "run_1"))
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				for _, k := range []outbound.HookKey{key(owner, "kept", "run_2"), key(other, "kept", "run_1"), key(owner, "none", "run_1"), key(owner, "freed", "run_1")} {
+					if err := st.Hooks.Keys.Release(ctx, k); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			got := f.take(noon, key(owner, "kept", "run_3"), key(owner, "freed", "run_3"))
+			if diff := cmp.Diff([]run.ID{"run_1", ""}, got); diff != "" {
+				f.Error(diff)
+			}
+		},
 		"of thirty units with one key one takes it": func(f fixture) {
 			owner := f.tenant().ID()
 			holders := make([]run.ID, 30)

@@ -5269,7 +5269,8 @@ func (c *Client) UpdateHook(ctx context.Context, id TriggerID, body UpdateHook, 
 //
 // `event`, `entityId`, `dedupe`, `filter` and `split` are expressions over `payload`; those that are left out are the preset's, which the
 // answer shows as `defaults`, and an empty one is none. A delivery whose `dedupe` was seen in the last 8 days starts nothing. With `split` each item of the array starts a run, at most 1000, and the
-// expressions see the item as `payload.body`. With `ingest` the delivery is brought to the runs that wait for its event, and where it resumes none, to
+// expressions see the item as `payload.body`. A delivery that was not answered, and comes again with the same body, goes on with the items that have no
+// run yet, also without `dedupe`. With `ingest` the delivery is brought to the runs that wait for its event, and where it resumes none, to
 // this trigger and those that listen for the event.
 //
 // **Key:** secret.
