@@ -101,7 +101,9 @@ func (a *API) callTrigger(c *gin.Context, who tenant.Caller) error {
 	return exchange.Execute(c, who, exchange.Command[run.Fired]{
 		Status: http.StatusOK, Render: renderFired,
 		Run: func(idempotency domain.IdempotencyKey) (run.Fired, error) {
-			return a.ports.Firing.Call(c.Request.Context(), who, idempotency, id, call)
+			fired, err := a.ports.Firing.Call(c.Request.Context(), who, idempotency, id, call)
+			exchange.StateOf(c).Run = string(fired.Run)
+			return fired, err
 		},
 	})
 }
@@ -275,9 +277,18 @@ func (a *API) startRun(c *gin.Context, who tenant.Caller) error {
 	return exchange.Execute(c, who, exchange.Command[*run.Run]{
 		Status: http.StatusCreated, Render: func(r *run.Run) any { return renderRun(shown(r)) },
 		Run: func(idempotency domain.IdempotencyKey) (*run.Run, error) {
-			return a.ports.Firing.Start(c.Request.Context(), who, idempotency, id, call)
+			started, err := a.ports.Firing.Start(c.Request.Context(), who, idempotency, id, call)
+			return noteStarted(c, started), err
 		},
 	})
+}
+
+// noteStarted notes for the log which run a request has started; nil for none.
+func noteStarted(c *gin.Context, started *run.Run) *run.Run {
+	if started != nil {
+		exchange.StateOf(c).Run = string(started.ID())
+	}
+	return started
 }
 
 func manualCall(body jsonread.Object) run.ManualCall {
@@ -301,7 +312,8 @@ func (a *API) startVersionRun(c *gin.Context, who tenant.Caller) error {
 	return exchange.Execute(c, who, exchange.Command[*run.Run]{
 		Status: http.StatusCreated, Render: func(r *run.Run) any { return renderRun(shown(r)) },
 		Run: func(once domain.IdempotencyKey) (*run.Run, error) {
-			return a.ports.Firing.StartVersion(c.Request.Context(), who, once, versionID(c), call)
+			started, err := a.ports.Firing.StartVersion(c.Request.Context(), who, once, versionID(c), call)
+			return noteStarted(c, started), err
 		},
 	})
 }
@@ -315,7 +327,9 @@ func (a *API) rerunRun(c *gin.Context, who tenant.Caller) error {
 	return exchange.Execute(c, who, exchange.Command[run.Summary]{
 		Status: http.StatusCreated, Render: renderSummary,
 		Run: func(once domain.IdempotencyKey) (run.Summary, error) {
-			return a.ports.Firing.Rerun(c.Request.Context(), who, once, runID(c), call)
+			started, err := a.ports.Firing.Rerun(c.Request.Context(), who, once, runID(c), call)
+			exchange.StateOf(c).Run = string(started.ID)
+			return started, err
 		},
 	})
 }

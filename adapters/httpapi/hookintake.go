@@ -48,7 +48,7 @@ func (a *API) receiveHook(c *gin.Context) {
 	defer in.Leave()
 	state := exchange.StateOf(c)
 	if in.Tenant != "" {
-		state.Caller = tenant.Caller{Scope: tenant.All(in.Tenant)}
+		state.Caller, state.Trigger = tenant.Caller{Scope: tenant.All(in.Tenant)}, string(in.Trigger)
 	}
 	if err != nil {
 		failHook(c, err)

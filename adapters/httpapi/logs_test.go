@@ -128,6 +128,39 @@ func TestALogLineSaysWhoAskedForWhatAndWithWhichResult(t *testing.T) {
 	}
 }
 
+func TestALogLineSaysWhichRunAndTriggerTheRequestIsAbout(t *testing.T) {
+	g := newHooked(t, `{"scheme":{"kind":"none"}}`)
+	e := g.fixture
+	trg, failed := e.ids["listening"], e.ids["failed"]
+	for claim, r := range map[string]struct {
+		method, path, body string
+		want               [2]any // trigger and run
+	}{
+		"a trigger":                {http.MethodGet, triggersPath + "/" + trg, "", [2]any{trg, nil}},
+		"none of that name":        {http.MethodGet, triggersPath + "/trg_1", "", [2]any{nil, nil}},
+		"a run":                    {http.MethodGet, runsPath + "/" + failed, "", [2]any{nil, failed}},
+		"a delivery to a hook":     {http.MethodPost, g.address, "{}", [2]any{trg, nil}},
+		"a call starts a run":      {http.MethodPost, triggersPath + "/" + trg + "/webhook", `{"eventData":{}}`, [2]any{trg, "runId"}},
+		"a run that is repeated":   {http.MethodPost, runsPath + "/" + failed + "/rerun", "{}", [2]any{nil, "id"}},
+		"a run started by hand":    {http.MethodPost, "/v1/gateway/workflows/" + e.ids["workflows"] + "/runs", "{}", [2]any{nil, "id"}},
+		"a run of a named version": {http.MethodPost, "/v1/gateway/workflow-versions/" + e.ids["activeVersion"] + "/runs", "{}", [2]any{nil, "id"}},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			answered := g.send(r.method, r.path, e.secret, r.body)
+			if member, ok := r.want[1].(string); ok && !strings.HasPrefix(member, "run_") {
+				if r.want[1] = answered.field(t, member); r.want[1] == nil {
+					t.Fatalf("no run was started: %d %s", answered.status, answered.body)
+				}
+			}
+			lines := g.log.lines(t)
+			last := lines[len(lines)-1]
+			if got := [2]any{last["triggerId"], last["runId"]}; got != r.want {
+				t.Errorf("trigger and run are %v, not %v: %d %s", got, r.want, answered.status, answered.body)
+			}
+		})
+	}
+}
+
 func TestReadinessIsLoudOnlyWhenItIsLost(t *testing.T) {
 	var lost error
 	g := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.Ready = func(context.Context) error { return lost } })

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
@@ -81,7 +83,7 @@ func (a *API) logRequest(c *gin.Context, state *exchange.State, took time.Durati
 	if state.Caller.Key != "" {
 		line = line.Str("keyId", string(state.Caller.Key))
 	}
-	line = line.Int("status", status)
+	line = about(line, c, state).Int("status", status)
 	if state.Code != "" {
 		line = line.Str("code", state.Code)
 	}
@@ -92,6 +94,18 @@ func (a *API) logRequest(c *gin.Context, state *exchange.State, took time.Durati
 		line = line.Bytes("stack", thrown.Stack)
 	}
 	line.Int("bytes", max(c.Writer.Size(), 0)).Dur("durationMs", took).Str("client", a.client(c)).Msg("request")
+}
+
+// about adds the trigger and the run that a request is about, as far as they are known.
+func about(line *zerolog.Event, c *gin.Context, state *exchange.State) *zerolog.Event {
+	id := c.Param("id")
+	if of := cmp.Or(state.Trigger, exchange.KnownID[string](id, trigger.IDPrefix)); of != "" {
+		line = line.Str("triggerId", of)
+	}
+	if of := cmp.Or(state.Run, exchange.KnownID[string](id, run.IDPrefix)); of != "" {
+		line = line.Str("runId", of)
+	}
+	return line
 }
 
 // client is the address that the request came from: the peer's, or what a trusted proxy

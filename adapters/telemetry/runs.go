@@ -29,26 +29,29 @@ func newRuns(register promauto.Factory) *prometheus.CounterVec {
 // UnitOfWork returns a unit of work that does what the given one does, and counts what
 // happens to runs, by the events that are recorded with it.
 func (m *Metrics) UnitOfWork(work outbound.UnitOfWork) outbound.UnitOfWork {
-	return countedWork{work, m}
+	return watchedWork{work, func(_ context.Context, happened []*event.Event) {
+		for _, e := range happened {
+			m.runs.WithLabelValues(runChanges[e.Type()]).Inc()
+		}
+	}}
 }
 
-type countedWork struct {
+// watchedWork tells what happened to runs once a unit has committed.
+type watchedWork struct {
 	outbound.UnitOfWork
-	metrics *Metrics
+	tell func(context.Context, []*event.Event)
 }
 
-// Do counts the events of a unit once it has committed.
-func (w countedWork) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
-	var happened []string
+// Do tells the events of runs that a unit recorded, once it has committed.
+func (w watchedWork) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	var happened []*event.Event
 	err := w.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		happened = happened[:0] // the unit may run again
 		st.Webhooks.Events = notedEvents{st.Webhooks.Events, &happened}
 		return fn(ctx, st)
 	})
-	if err == nil {
-		for _, change := range happened {
-			w.metrics.runs.WithLabelValues(change).Inc()
-		}
+	if err == nil && len(happened) > 0 {
+		w.tell(ctx, happened)
 	}
 	return err
 }
@@ -56,7 +59,7 @@ func (w countedWork) Do(ctx context.Context, fn func(context.Context, outbound.S
 // notedEvents notes what happened to runs.
 type notedEvents struct {
 	outbound.EventRepository
-	happened *[]string
+	happened *[]*event.Event
 }
 
 // AppendIfWanted notes events that happen to runs, whether or not anybody subscribed.
@@ -65,8 +68,8 @@ func (n notedEvents) AppendIfWanted(ctx context.Context, events ...*event.Event)
 		return err
 	}
 	for _, e := range events {
-		if change, ok := runChanges[e.Type()]; ok {
-			*n.happened = append(*n.happened, change)
+		if _, ok := runChanges[e.Type()]; ok {
+			*n.happened = append(*n.happened, e)
 		}
 	}
 	return nil

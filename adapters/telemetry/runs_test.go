@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
@@ -23,7 +24,9 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-func TestWhatHappensToRunsIsCountedOnceItIsRecorded(t *testing.T) {
+// openWithTenant opens an empty store, in which there is one tenant.
+func openWithTenant(t *testing.T) (*sqlstore.Store, tenant.ID) {
+	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
 	if err != nil {
 		t.Fatal(err)
@@ -36,11 +39,16 @@ func TestWhatHappensToRunsIsCountedOnceItIsRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return store, made.Tenant.ID()
+}
+
+func TestWhatHappensToRunsIsCountedOnceItIsRecorded(t *testing.T) {
+	store, owner := openWithTenant(t)
 	metrics := telemetry.New("test")
 	work := metrics.UnitOfWork(store)
 	record := func(id event.ID, kind event.Type, end error) {
 		err := work.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-			e := event.Restore(event.State{ID: id, Tenant: made.Tenant.ID(), Type: kind, At: time.Now()})
+			e := event.Restore(event.State{ID: id, Tenant: owner, Type: kind, At: time.Now()})
 			if err := st.Webhooks.Events.AppendIfWanted(ctx, e); err != nil {
 				return err
 			}

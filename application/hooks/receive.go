@@ -46,7 +46,7 @@ func (s *Service) Enter(ctx context.Context, text string, client netip.Addr) (in
 	if err != nil {
 		return in, err
 	}
-	in.Tenant, in.Open = open.Hook.Tenant(), open
+	in.Tenant, in.Trigger, in.Open = open.Hook.Tenant(), open.Hook.Trigger(), open
 	if !open.Hook.Allows(client) {
 		s.figures.refused(reasonAddress)
 		return in, domain.Fail(domain.Forbidden, "hook_address_not_allowed", "The delivery could not be verified.")

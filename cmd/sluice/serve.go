@@ -21,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpserver"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/hooks"
 	"github.com/sluicehq/sluice/application/worker"
@@ -187,7 +188,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 		return gateway{}, err
 	}
 	memory := a.out.memory
-	work := a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store))
+	work := telemetry.LogFailedRuns(a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store)), a.log)
 	inserter := a.watch.tracing.TriggerInserter(sqlstore.NewTriggerInserter(a.store))
 	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), a.hooksURL.get, httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,

@@ -63,8 +63,9 @@ type HookDeliveries interface {
 
 // EnteredHook is a delivery that was let in. Its sender is not known yet.
 type EnteredHook struct {
-	Tenant tenant.ID // whose memory the delivery takes
-	Leave  func()    // gives its place back; never nil
+	Tenant  tenant.ID  // whose memory the delivery takes; empty where there is no such hook
+	Trigger trigger.ID // that it fires; empty as well
+	Leave   func()     // gives its place back; never nil
 
 	Open any // for [HookIntake.Receive]
 }
