@@ -72,6 +72,11 @@ lint: ## Check format and code; the first time this builds the linter, which tak
 tidy-check: ## Check that go.mod holds what is needed and nothing else
 	go mod tidy -diff
 	cd deploy/tools && go mod tidy -diff
+	cd deploy/helm && go mod tidy -diff
+
+.PHONY: chart
+chart: ## Lint and render the Helm chart, and hold it to what Kubernetes takes
+	cd deploy/helm && go vet . && go test .
 
 .PHONY: wire
 wire: ## Write the object graph anew
@@ -168,7 +173,7 @@ image-check: build ## Build the container image and try it (installs buildah on 
 
 # The parts that need Node are left out where there is none, and the last line says so.
 .PHONY: ci
-ci: tidy-check wire-check client-check lint test race build $(if $(NODE),openapi-lint client-npm-check) ## Run everything that must pass
+ci: tidy-check wire-check client-check lint chart test race build $(if $(NODE),openapi-lint client-npm-check) ## Run everything that must pass
 ifdef NODE
 	@echo "ci passed"
 else

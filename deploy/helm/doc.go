@@ -1,0 +1,2 @@
+// Package helm holds the chart of the gateway to what Kubernetes takes.
+package helm
