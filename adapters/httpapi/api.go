@@ -66,8 +66,8 @@ type Options struct {
 	// such bound.
 	BodyTimeout time.Duration
 
-	// OperatorToken lets the operator in. Without one there is nothing below /v1/operator.
-	OperatorToken operator.Token
+	// OperatorTokens let the operator in. Where they are nil there is nothing below /v1/operator.
+	OperatorTokens *operator.Tokens
 
 	Observers []Observer // of every request, in this order when it begins
 
@@ -134,7 +134,7 @@ func New(ports Ports, opts Options) (*API, error) {
 	a.serveAnswerPages()
 	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Keys{
 		List: a.listKeys, Create: a.createKey, Revoke: a.revokeKey("keyId"), Rotate: a.rotateKey("keyId"),
-	}, opts.OperatorToken, opts.Now)
+	}, opts.OperatorTokens, opts.Now)
 	return a, nil
 }
 

@@ -124,7 +124,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	}
 	opts := httpapi.Options{
 		Log: zerolog.New(g.log), MaxBody: 1 << 20, Now: g.clock.Now, NewID: g.random.ID,
-		Ready: func(ctx context.Context) error { return store.Ping(ctx) }, OperatorToken: operator.NewToken(operatorToken),
+		Ready: func(ctx context.Context) error { return store.Ping(ctx) }, OperatorTokens: operator.NewTokens(operator.NewToken(operatorToken)),
 	}
 	for _, change := range options {
 		change(&opts, &ports)

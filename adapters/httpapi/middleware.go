@@ -80,6 +80,9 @@ func (a *API) logRequest(c *gin.Context, state *exchange.State, took time.Durati
 	if state.Caller.Tenant() != "" {
 		line = line.Str("tenantId", string(state.Caller.Tenant()))
 	}
+	if state.Operator != "" {
+		line = line.Str("operator", state.Operator)
+	}
 	if state.Caller.Key != "" {
 		line = line.Str("keyId", string(state.Caller.Key))
 	}

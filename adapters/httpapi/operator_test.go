@@ -50,7 +50,7 @@ const nobodysKey = "key_7zzzzzzzzzzzzzzzzzzzzzzzzz"
 
 func TestWithoutATokenThereIsNothingOfTheOperators(t *testing.T) {
 	with := newGateway(t)
-	without := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.OperatorToken = operator.Token{} })
+	without := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.OperatorTokens = nil })
 	health := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.HealthOnly = true })
 	c := without.customer("Acme")
 	routes := operatorRoutes(with)
@@ -69,16 +69,56 @@ func TestWithoutATokenThereIsNothingOfTheOperators(t *testing.T) {
 	}
 }
 
-func TestNoTokenIsProvenByNothing(t *testing.T) {
-	for _, none := range []operator.Token{{}, operator.NewToken("")} {
-		for _, text := range []string{"", "\x00", operatorToken} {
-			if none.Is(text) {
-				t.Errorf("%q proves it", text)
+// Narrowed tokens of the operator, as the file has them.
+const (
+	readingToken = "reading-operator-of-the-tests_11112222"
+	tenantsToken = "tenants-operator-of-the-tests_33334444"
+	runsToken    = "runs-operator-of-the-tests_55556666"
+	wholeToken   = "whole-operator-of-the-tests_77778888"
+)
+
+func namedTokens(t *testing.T) *operator.Tokens {
+	t.Helper()
+	all, err := operator.ParseTokens("ana=" + readingToken + " read\nbilling=" + tenantsToken + " tenants\nnight=" + runsToken + " runs,read\neve=" + wholeToken + "\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return operator.NewTokens(append(all, operator.NewToken(operatorToken))...)
+}
+
+func TestATokenOfTheOperatorOpensWhatItsScopesSayAndTheLogNamesIt(t *testing.T) {
+	tokens := namedTokens(t)
+	g := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.OperatorTokens = tokens })
+	c := g.customer("Acme")
+	opens := map[string]func(r httpapi.Route) bool{
+		readingToken: func(r httpapi.Route) bool { return r.Method == http.MethodGet },
+		tenantsToken: func(r httpapi.Route) bool { return strings.HasPrefix(r.Path, "/v1/operator/tenants") },
+		runsToken: func(r httpapi.Route) bool {
+			return r.Method == http.MethodGet || strings.HasPrefix(r.Path, "/v1/operator/runs")
+		},
+		wholeToken:    func(httpapi.Route) bool { return true },
+		operatorToken: func(httpapi.Route) bool { return true },
+	}
+	names := map[string]string{readingToken: "ana", tenantsToken: "billing", runsToken: "night", wholeToken: "eve", operatorToken: "operator"}
+	for _, r := range operatorRoutes(g) {
+		path := fillOperators(r.Path, "tenant_7zzzzzzzzzzzzzzzzzzzzzzzzz", nobodysKey)
+		if r.Path == tenantsPath {
+			path += "?color=red" // which is refused, and makes nothing
+		}
+		for token, may := range opens {
+			got := g.send(r.Method, path, "", "", "Authorization", "Bearer "+token)
+			if refused := got.status == http.StatusForbidden && got.field(t, "code") == "permission_missing"; refused == may(r) || got.status == http.StatusUnauthorized {
+				t.Errorf("%s %s with the token of %s got %d: %s", r.Method, r.Path, names[token], got.status, got.body)
+			}
+			lines := g.log.lines(t)
+			if last := lines[len(lines)-1]; last["operator"] != names[token] {
+				t.Errorf("%s %s was asked by %v", r.Method, r.Path, last["operator"])
 			}
 		}
 	}
-	if !operator.NewToken(operatorToken).Is(operatorToken) {
-		t.Error("the token does not prove itself")
+	tokens.Set(nil)
+	if got := g.operate(http.MethodGet, tenantsPath+"/"+string(c.id), ""); got.status != http.StatusUnauthorized {
+		t.Errorf("a token that was taken away got %d", got.status)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // Hidden stands in the log where somebody wrote the operator's token into what is logged,
@@ -19,27 +20,59 @@ func Hide(out io.Writer, secret string) io.Writer {
 	if secret == "" {
 		return out
 	}
-	h := hider{out: out, spelled: [][]byte{[]byte(secret)}}
+	var s Secrets
+	s.Set(secret)
+	return s.Hide(out)
+}
+
+// Secrets are such secrets, which may become others. The zero value has none. Many goroutines
+// may use them.
+type Secrets struct{ spelled atomic.Pointer[[][]byte] }
+
+// Set replaces all of them.
+func (s *Secrets) Set(secrets ...string) {
+	var all [][]byte
+	for _, secret := range secrets {
+		all = append(all, spellings(secret)...)
+	}
+	s.spelled.Store(&all)
+}
+
+// Hide does for all of them what the function Hide does for one; nil has none.
+func (s *Secrets) Hide(out io.Writer) io.Writer {
+	if s == nil {
+		return out
+	}
+	return hider{out, s}
+}
+
+// spellings are the ways in which a secret may be written.
+func spellings(secret string) [][]byte {
+	all := [][]byte{[]byte(secret)}
 	for range 2 {
 		escaped := strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(secret), `"`), `"`)
 		if escaped == secret {
 			break
 		}
 		secret = escaped
-		h.spelled = append(h.spelled, []byte(secret))
+		all = append(all, []byte(secret))
 	}
-	return h
+	return all
 }
 
 type hider struct {
 	out     io.Writer
-	spelled [][]byte // the secret, in each way that it may be written
+	secrets *Secrets
 }
 
 // Write passes p on, and reports all of it as written even where less was.
 func (h hider) Write(p []byte) (int, error) {
 	clean := p
-	for _, secret := range h.spelled {
+	var spelled [][]byte
+	if known := h.secrets.spelled.Load(); known != nil {
+		spelled = *known
+	}
+	for _, secret := range spelled {
 		if bytes.Contains(clean, secret) {
 			clean = bytes.ReplaceAll(clean, secret, []byte(Hidden))
 		}

@@ -51,6 +51,7 @@ type config struct {
 	TrustedProxies  []string      `env:"TRUSTED_PROXIES" help:"address ranges of proxies whose X-Forwarded-For is believed, separated by commas (default: none)"`
 	OperatorToken   string        `env:"OPERATOR_TOKEN" help:"secret with which you make and manage tenants over HTTP below /v1/operator, 32 to 1024 printable ASCII characters without spaces (default: none, and no such API)"`
 	OperatorFile    string        `env:"OPERATOR_TOKEN_FILE,file" help:"file that holds the operator's token, in place of SLUICE_OPERATOR_TOKEN"`
+	OperatorTokens  string        `env:"OPERATOR_TOKENS_FILE" help:"file with the tokens of several operators, a line name=token for each, and behind a space read, tenants or runs where it may not do everything; it is read again when it changes (default: none)"`
 	EgressAllow     []string      `env:"EGRESS_ALLOW" help:"address ranges that outgoing calls may reach although private, separated by commas, such as 10.0.0.0/8 (default: none)"`
 	WorkerRuns      int           `env:"WORKER_CONCURRENCY" envDefault:"256" help:"how many runs this process works on at the same time"`
 	TenantRuns      int           `env:"WORKER_PER_TENANT" envDefault:"64" help:"how many runs of one tenant are worked on at the same time, by all processes together"`
@@ -69,6 +70,9 @@ type config struct {
 	ShutdownTimeout time.Duration `env:"SHUTDOWN_TIMEOUT" envDefault:"30s" help:"how long running requests may take to finish after SIGTERM"`
 
 	egressAllow []netip.Prefix // what EgressAllow says
+
+	namedTokens []operator.Token   // what the file OperatorTokens says
+	hidden      *telemetry.Secrets // the texts of these, as they are now
 
 	// tracesEndpoint is the whole URL that traces are sent to; empty for none.
 	tracesEndpoint string
@@ -102,6 +106,11 @@ func readConfig(environ []string) (config, error) {
 	mistakes = append(mistakes, fromFile(given, "OPERATOR_TOKEN", &cfg.OperatorToken, cfg.OperatorFile)...)
 	mistakes = append(mistakes, fromFile(given, "ENCRYPTION_KEY", &cfg.EncryptionKey, cfg.EncryptionFile)...)
 	mistakes = append(mistakes, cfg.mistakes()...)
+	if cfg.namedTokens, err = cfg.readOperatorTokens(); err != nil {
+		mistakes = append(mistakes, eachSetting("OPERATOR_TOKENS_FILE", err)...)
+	}
+	cfg.hidden = new(telemetry.Secrets)
+	cfg.hide(cfg.namedTokens)
 	if cfg.egressAllow, err = egress.ParseAllow(cfg.EgressAllow); err != nil {
 		mistakes = append(mistakes, eachSetting("EGRESS_ALLOW", err)...)
 	}

@@ -18,7 +18,7 @@ import (
 func newLogger(stderr io.Writer, cfg config) (log zerolog.Logger, flush func()) {
 	setLogFormat()
 	terminal := isTerminal(stderr)
-	visible := telemetry.Redact(telemetry.Hide(telemetry.Hide(stderr, cfg.OperatorToken), cfg.EncryptionKey))
+	visible := telemetry.Redact(cfg.hidden.Hide(telemetry.Hide(telemetry.Hide(stderr, cfg.OperatorToken), cfg.EncryptionKey)))
 	if cfg.LogFormat == "console" || cfg.LogFormat == "" && terminal {
 		flush = func() {}
 		log = zerolog.New(zerolog.ConsoleWriter{

@@ -110,10 +110,12 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		return err
 	}
 	addresses := new(hooksURL)
-	g, err := cfg.assemble(ctx, opts.role, assembly{log, store, watch, out, server.Draining, streams, self, addresses})
+	tokens := cfg.operatorTokens()
+	g, err := cfg.assemble(ctx, opts.role, assembly{log, store, watch, out, server.Draining, streams, self, addresses, tokens})
 	if err != nil {
 		return err
 	}
+	defer cfg.followOperatorTokens(ctx, log, opts.role, tokens)()
 	g.secrets, server.Handler = secrets, g.API
 	return serveGateway(ctx, cfg, opts.role, log, store, g, server, self, func(baseURL string) { addresses.set(cfg, baseURL) }, begin)
 }
@@ -165,6 +167,7 @@ type assembly struct {
 	streams  context.Context //nolint:containedctx // see httpapi.Options
 	self     domainprocess.Process
 	hooksURL *hooksURL
+	tokens   *operator.Tokens // nil where there is no operator's API
 }
 
 // hooksURL is where the addresses of hooks are, and where people reach the gateway. It is known once the gateway
@@ -193,7 +196,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), a.hooksURL.get, httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
 		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
-		Streams: a.streams, HealthOnly: !does.serves(), OperatorToken: operator.NewToken(c.OperatorToken),
+		Streams: a.streams, HealthOnly: !does.serves(), OperatorTokens: a.tokens,
 		Memory: stream.Memory{Intake: memory.Intake, Pages: memory.Pages, Simulations: memory.Simulations, SimulationBytes: int(min(64<<20, memory.Intake.Max()))},
 	})
 	if err != nil {

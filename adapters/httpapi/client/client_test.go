@@ -63,8 +63,8 @@ func serve(t *testing.T) (baseURL, key string) {
 		Workflows: workflows.New(store, signals, clock, random), Versions: versions, Publishing: versions,
 		Firing: firing.New(store, known, compiler, execution.NewSelections(compiler, budget.Divide(1<<40, 2).OfRuns()), signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), 0), Runs: runs.New(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns()),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },
-		OperatorToken: operator.NewToken(operatorToken),
-		Memory:        stream.Memory{Intake: budget.New(64 << 20), Pages: budget.New(64 << 20), Simulations: budget.New(4)}})
+		OperatorTokens: operator.NewTokens(operator.NewToken(operatorToken)),
+		Memory:         stream.Memory{Intake: budget.New(64 << 20), Pages: budget.New(64 << 20), Simulations: budget.New(4)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,7 @@ type State struct {
 	Caller      tenant.Caller
 	Trigger     string    // that the request is about, as far as that is known; for the log only
 	Run         string    // that it is about, or has started; for the log only
+	Operator    string    // the name of the operator's token; for the log only
 	Code        string    // of the error that was answered
 	Cause       error     // for the log only
 	StreamBegan time.Time // zero for an answer that is sent as a whole

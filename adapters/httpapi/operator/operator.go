@@ -30,20 +30,24 @@ type Keys struct{ List, Create, Revoke, Rotate exchange.Handler }
 type api struct {
 	tenants   inbound.Tenants
 	processes inbound.Processes
-	token     Token
+	tokens    *Tokens
 	now       func() time.Time
 	guesses   guesses
 }
 
-// Serve adds the operator's routes to an engine; none where the token is none. No tenant's
-// key reaches them.
-func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Processes, keys Keys, token Token, now func() time.Time) {
-	if !token.given {
+// Serve adds the operator's routes to an engine; none where the tokens are nil. No tenant's
+// key reaches them. A route that only reads takes any scope that has to do with it.
+func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Processes, keys Keys, tokens *Tokens, now func() time.Time) {
+	if tokens == nil {
 		return
 	}
-	a := &api{tenants: tenants, processes: processes, token: token, now: now}
+	a := &api{tenants: tenants, processes: processes, tokens: tokens, now: now}
 	serve := func(method, path string, handle func(*gin.Context) error) {
-		engine.Handle(method, prefix+path, a.admitted(handle))
+		scopes := []Scope{scopeOf(path)}
+		if method == http.MethodGet {
+			scopes = []Scope{Read, scopeOf(path)}
+		}
+		engine.Handle(method, prefix+path, a.admitted(handle, scopes))
 	}
 	serve(http.MethodGet, "/processes", a.listProcesses)
 	serve(http.MethodGet, "/tenants", a.list)
@@ -59,15 +63,33 @@ func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Proces
 	serve(http.MethodPost, "/tenants/:id/api-keys/:keyId/rotate", a.onBehalf(keys.Rotate))
 }
 
-// admitted runs a handler for the operator.
-func (a *api) admitted(handle func(*gin.Context) error) gin.HandlerFunc {
+// scopeOf is the scope that changes what is at a path.
+func scopeOf(path string) Scope {
+	switch part, _, _ := strings.Cut(path[1:], "/"); part {
+	case "tenants":
+		return OfTenants
+	case "runs":
+		return OfRuns
+	default:
+		return Read // and there is nothing to change
+	}
+}
+
+// admitted runs a handler for the operator, whose token has one of the scopes.
+func (a *api) admitted(handle func(*gin.Context) error, scopes []Scope) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		exchange.StateOf(c).Strict = true
+		state := exchange.StateOf(c)
+		state.Strict = true
+		token, ok := a.tokens.find(bearer(c.Request.Header))
 		var err error
-		if a.token.Is(bearer(c.Request.Header)) {
-			err = handle(c)
-		} else {
+		if !ok {
 			err = a.refuse(c)
+		} else {
+			state.Operator = token.Name
+			err = token.refuse(scopes...)
+		}
+		if err == nil {
+			err = handle(c)
 		}
 		if err != nil {
 			exchange.Fail(c, err)

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
@@ -25,23 +27,79 @@ func IsToken(text string) bool {
 	return len(text) >= MinToken && exchange.Printable(text, MaxToken) && !strings.Contains(text, " ")
 }
 
-// Token is the digest of what the operator's requests must carry. The zero value is none,
-// which no request carries.
+// Scope is a part of what the operator can ask.
+type Scope string
+
+// The scopes. Whoever may change something may also read it.
+const (
+	Read      Scope = "read"    // everything, and change nothing
+	OfTenants Scope = "tenants" // and change tenants and their keys
+	OfRuns    Scope = "runs"    // and cancel and retry runs
+)
+
+// Name is that of the token without a name, where a log says who acted.
+const Name = "operator"
+
+// Token is what a request of the operator can carry: its digest, and what it opens.
 type Token struct {
+	Name   string
+	text   string
 	digest [sha256.Size]byte
-	given  bool
+	scopes []Scope // none for everything
 }
 
-// NewToken returns the token of a text, of which [IsToken] holds; none
-// for the empty text.
+// NewToken returns the token of a text, of which [IsToken] holds, that opens everything.
 func NewToken(text string) Token {
-	return Token{sha256.Sum256([]byte(text)), text != ""}
+	return Token{Name: Name, text: text, digest: sha256.Sum256([]byte(text))}
 }
 
-// Is compares a text with the token, in constant time.
-func (t Token) Is(text string) bool {
+// Reveal returns the text, for who is to keep it out of the log.
+func (t Token) Reveal() string { return t.text }
+
+// refuse says why the token does not open what takes one of some scopes; nil where it does.
+func (t Token) refuse(any ...Scope) error {
+	if len(t.scopes) == 0 {
+		return nil
+	}
+	names := make([]string, len(any))
+	for i, scope := range any {
+		if slices.Contains(t.scopes, scope) {
+			return nil
+		}
+		names[i] = string(scope)
+	}
+	return domain.Fail(domain.Forbidden, "permission_missing", "This takes an operator's token with the scope %s.", strings.Join(names, " or "))
+}
+
+// Tokens are those that the operator has now. Many goroutines may use them; nil has none and
+// never will.
+type Tokens struct{ now atomic.Pointer[[]Token] }
+
+// NewTokens returns them.
+func NewTokens(all ...Token) *Tokens {
+	t := new(Tokens)
+	t.Set(all)
+	return t
+}
+
+// Set replaces all of them.
+func (t *Tokens) Set(all []Token) { t.now.Store(&all) }
+
+// Who returns the name of the token of a text.
+func (t *Tokens) Who(text string) (name string, ok bool) {
+	found, ok := t.find(text)
+	return found.Name, ok
+}
+
+// find returns the token of a text, in a time that does not tell which of them it resembles.
+func (t *Tokens) find(text string) (found Token, ok bool) {
 	digest := sha256.Sum256([]byte(text))
-	return subtle.ConstantTimeCompare(t.digest[:], digest[:]) == 1 && t.given
+	for _, one := range *t.now.Load() {
+		if subtle.ConstantTimeCompare(one.digest[:], digest[:]) == 1 {
+			found, ok = one, true
+		}
+	}
+	return found, ok
 }
 
 // bearer returns the token of a request (RFC 6750, "Authorization Request Header Field");
