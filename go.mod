@@ -45,6 +45,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/coreos/go-oidc/v3 v3.21.0
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bmatcuk/doublestar/v4 v4.10.2 // indirect

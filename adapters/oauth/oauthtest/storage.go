@@ -229,7 +229,8 @@ func (s *storage) GetRefreshTokenInfo(context.Context, string, string) (user, to
 
 func (s *storage) TerminateSession(context.Context, string, string) error { return nil }
 
-func (s *storage) SetUserinfoFromScopes(context.Context, *oidc.UserInfo, string, string, []string) error {
+func (s *storage) SetUserinfoFromScopes(_ context.Context, info *oidc.UserInfo, subject, _ string, _ []string) error {
+	info.Subject = subject
 	return nil
 }
 
@@ -264,4 +265,13 @@ func (s *storage) SignatureAlgorithms(context.Context) ([]jose.SignatureAlgorith
 	return []jose.SignatureAlgorithm{jose.ES256}, nil
 }
 
-func (s *storage) KeySet(context.Context) ([]op.Key, error) { return nil, nil }
+func (s *storage) KeySet(context.Context) ([]op.Key, error) {
+	return []op.Key{publishedKey{s.key}}, nil
+}
+
+// publishedKey is what others check signatures with.
+type publishedKey struct{ signingKey }
+
+func (publishedKey) Algorithm() jose.SignatureAlgorithm { return jose.ES256 }
+func (publishedKey) Use() string                        { return "sig" }
+func (k publishedKey) Key() any                         { return k.key.Public() }
