@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/console"
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/operator"
 	"github.com/sluicehq/sluice/adapters/httpapi/stream"
@@ -19,6 +20,7 @@ import (
 
 // Ports are what the API calls.
 type Ports struct {
+	Accounts    inbound.Accounts // nil leaves the console out
 	Admission   inbound.Admission
 	AnswerPages inbound.AnswerPages
 	APIKeys     inbound.APIKeys
@@ -65,6 +67,9 @@ type Options struct {
 	// BodyTimeout is how long a body may take in any case, as the server bounds it; 0 for no
 	// such bound.
 	BodyTimeout time.Duration
+
+	// PublicURL is where browsers reach the gateway. The console needs it.
+	PublicURL func() string
 
 	// OperatorTokens let the operator in. Where they are nil there is nothing below /v1/operator.
 	OperatorTokens *operator.Tokens
@@ -132,10 +137,21 @@ func New(ports Ports, opts Options) (*API, error) {
 	a.serveHooks()
 	a.serveConsent()
 	a.serveAnswerPages()
+	a.serveConsole()
 	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Keys{
 		List: a.listKeys, Create: a.createKey, Revoke: a.revokeKey("keyId"), Rotate: a.rotateKey("keyId"),
 	}, opts.OperatorTokens, opts.Now)
 	return a, nil
+}
+
+// serveConsole adds what people do with their accounts, which has a description of its own.
+func (a *API) serveConsole() {
+	if a.ports.Accounts == nil || a.opts.PublicURL == nil {
+		return
+	}
+	for _, r := range console.New(a.ports.Accounts, console.Options{PublicURL: a.opts.PublicURL, Address: a.client}).Serve(a.engine) {
+		a.undescribed = append(a.undescribed, Route{r.Method, openAPIPath(r.Path)})
+	}
 }
 
 // newEngine prepares the router.

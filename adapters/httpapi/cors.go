@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/console"
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/operator"
 )
@@ -26,7 +27,7 @@ const (
 // the browser are ever asked for.
 func (a *API) cors(c *gin.Context) {
 	origin := c.GetHeader("Origin")
-	if origin == "" || len(a.opts.AllowedOrigins) == 0 || operator.Owns(c.Request.URL.Path) || strings.HasPrefix(c.Request.URL.Path, hookPrefix) {
+	if origin == "" || len(a.opts.AllowedOrigins) == 0 || operator.Owns(c.Request.URL.Path) || console.Owns(c.Request.URL.Path) || strings.HasPrefix(c.Request.URL.Path, hookPrefix) {
 		return
 	}
 	h := c.Writer.Header()

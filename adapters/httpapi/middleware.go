@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/console"
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -61,7 +62,7 @@ func loggedPath(path string) string {
 	if strings.HasPrefix(path, run.LinkPath) {
 		return run.LinkPath + "…"
 	}
-	return path
+	return console.LoggedPath(path)
 }
 
 // logRequest writes one line. What the client wrote is in it only where it says what

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/sluicehq/sluice/adapters/passwords"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
@@ -19,6 +20,7 @@ import (
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/hooks"
 	"github.com/sluicehq/sluice/application/jobs"
+	"github.com/sluicehq/sluice/application/members"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/processes"
 	"github.com/sluicehq/sluice/application/runs"
@@ -134,6 +136,17 @@ func connectedWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoi
 	return worker.New(work, nodes, endpoints, compiler, directory, signals, random, key, budgets, opts).WithCredentials(credentials)
 }
 
+// requestPasswords hashes within the memory for requests.
+func requestPasswords(opts httpapi.Options) *passwords.Passwords {
+	return passwords.New(opts.Memory.Intake)
+}
+
+// noProvider has people sign in with passwords only.
+type noProvider struct{ outbound.IdentityProvider }
+
+// Enabled says that there is none.
+func (noProvider) Enabled() bool { return false }
+
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
@@ -144,6 +157,8 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.RunOutcomes), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
 		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)), wire.Bind(new(inbound.Completions), new(*workflows.Versions)),
 		wire.Bind(new(outbound.ListChanges), new(*sqlstore.Store)), changes.New, wire.Bind(new(inbound.ListChanges), new(*changes.Service)),
+		requestPasswords, wire.Bind(new(outbound.Passwords), new(*passwords.Passwords)), wire.Struct(new(noProvider)), wire.Bind(new(outbound.IdentityProvider), new(noProvider)),
+		members.New, wire.Bind(new(inbound.Accounts), new(*members.Service)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
 }

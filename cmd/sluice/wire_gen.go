@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/sluicehq/sluice/adapters/passwords"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
@@ -22,6 +23,7 @@ import (
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/hooks"
 	"github.com/sluicehq/sluice/application/jobs"
+	"github.com/sluicehq/sluice/application/members"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/processes"
 	"github.com/sluicehq/sluice/application/runs"
@@ -50,12 +52,15 @@ import (
 // none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
 // runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, lists the memory for what changes in lists and storage what is kept for a tenant.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, opts httpapi.Options) (gateway, error) {
-	directoryDirectory := offeredTypes(work, code)
+	passwords := requestPasswords(opts)
+	mainNoProvider := noProvider{}
 	clock := system.Clock{}
-	service := admission.New(directoryDirectory, limiter, clock)
+	random := system.Random{}
+	service := members.New(work, passwords, mainNoProvider, limiter, clock, random)
+	directoryDirectory := offeredTypes(work, code)
+	admissionService := admission.New(directoryDirectory, limiter, clock)
 	compiler := linkedCompiler(public, key)
 	signals := sqlstore.NewRunSignals(store)
-	random := system.Random{}
 	endpoints := directory.NewEndpoints(directoryDirectory, clock)
 	connectionsTokens := connections.NewTokens(work, tokens, clock, random)
 	credentials := connections.NewCredentials(work, connectionsTokens)
@@ -91,7 +96,8 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	webhooksEndpoints := connectedEndpoints(work, clock, random, names)
 	deliveries := webhooks.NewDeliveries(work, clock)
 	ports := httpapi.Ports{
-		Admission:         service,
+		Accounts:          service,
+		Admission:         admissionService,
 		AnswerPages:       pages,
 		APIKeys:           keys,
 		EmbedTokens:       embedTokens,
@@ -232,3 +238,14 @@ func connectedWorker(work outbound.UnitOfWork, nodes2 outbound.NodeRunner, endpo
 	signals outbound.RunSignals, random outbound.Random, key run2.Key, budgets outbound.Budgets, opts worker.Options, credentials outbound.Credentials) *worker.Worker {
 	return worker.New(work, nodes2, endpoints, compiler, directory2, signals, random, key, budgets, opts).WithCredentials(credentials)
 }
+
+// requestPasswords hashes within the memory for requests.
+func requestPasswords(opts httpapi.Options) *passwords.Passwords {
+	return passwords.New(opts.Memory.Intake)
+}
+
+// noProvider has people sign in with passwords only.
+type noProvider struct{ outbound.IdentityProvider }
+
+// Enabled says that there is none.
+func (noProvider) Enabled() bool { return false }

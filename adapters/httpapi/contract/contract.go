@@ -38,11 +38,13 @@ type document struct {
 
 // documents are read once in a process, which takes longer than most tests: nobody
 // changes them afterwards.
-var documents = sync.OnceValues(func() (read document, err error) {
-	if read.requests, err = load(); err != nil {
+var documents = sync.OnceValues(func() (document, error) { return read(openapi.YAML()) })
+
+func read(text []byte) (read document, err error) {
+	if read.requests, err = load(text); err != nil {
 		return document{}, err
 	}
-	if read.answers, err = load(); err != nil {
+	if read.answers, err = load(text); err != nil {
 		return document{}, err
 	}
 	each(read.requests, permitNull)
@@ -51,10 +53,21 @@ var documents = sync.OnceValues(func() (read document, err error) {
 	each(read.answers, forbidUndocumented)
 	read.routes = routesOf(read.requests)
 	return read, nil
-})
+}
 
 // New returns a validator that reports to tb.
 func New(tb testing.TB) *Validator {
+	tb.Helper()
+	return newValidator(tb, documents)
+}
+
+// Of is New for another document than the gateway's.
+func Of(tb testing.TB, text []byte) *Validator {
+	tb.Helper()
+	return newValidator(tb, func() (document, error) { return read(text) })
+}
+
+func newValidator(tb testing.TB, documents func() (document, error)) *Validator {
 	tb.Helper()
 	read, err := documents()
 	if err != nil {
@@ -63,7 +76,7 @@ func New(tb testing.TB) *Validator {
 	return &Validator{tb: tb, document: read, answered: map[string]struct{}{}}
 }
 
-func load() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(openapi.YAML()) }
+func load(text []byte) (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(text) }
 
 // Handler returns a handler that answers as next does and checks the exchange. The
 // answer is held back until it is complete, so it is not for streams.
