@@ -75,7 +75,7 @@ func (p *people) accounts(public string) {
 }
 
 // ask makes a request with a cookie; headers are pairs.
-func (p *people) ask(method, path, body, cookie string, headers ...string) *http.Response {
+func (p *people) ask(method, path, body, cookie string, headers ...string) *httptest.ResponseRecorder {
 	p.Helper()
 	r := httptest.NewRequestWithContext(p.Context(), method, "/console/api"+path, strings.NewReader(body))
 	r.Host = "localhost:8080"
@@ -93,25 +93,29 @@ func (p *people) ask(method, path, body, cookie string, headers ...string) *http
 	}
 	w := httptest.NewRecorder()
 	p.handler.ServeHTTP(w, r)
-	return w.Result()
+	return w
 }
 
-func (p *people) want(got *http.Response, status int) *http.Response {
+func (p *people) want(got *httptest.ResponseRecorder, status int) *httptest.ResponseRecorder {
 	p.Helper()
-	if got.StatusCode != status {
-		p.Fatalf("the status is %d, not %d", got.StatusCode, status)
+	if got.Code != status {
+		p.Fatalf("the status is %d, not %d", got.Code, status)
 	}
 	return got
 }
 
 // given is the one cookie of an answer.
-func (p *people) given(got *http.Response) *http.Cookie {
+func (p *people) given(got *httptest.ResponseRecorder) *http.Cookie {
 	p.Helper()
-	if all := got.Cookies(); len(all) == 1 {
-		return all[0]
+	all := got.Header().Values("Set-Cookie")
+	if len(all) != 1 {
+		p.Fatalf("the cookies are %v", all)
 	}
-	p.Fatalf("the cookies are %v", got.Cookies())
-	return nil
+	cookie, err := http.ParseSetCookie(all[0])
+	if err != nil {
+		p.Fatal(err)
+	}
+	return cookie
 }
 
 func (p *people) enter() *http.Cookie {

@@ -162,7 +162,7 @@ func TestLinesOfTheOperatorNameTheTenantWhereItIsOneOfOurs(t *testing.T) {
 		for _, name := range []string{"durationMs", "bytes", "client", "level", "message"} {
 			delete(line, name)
 		}
-		r.want["method"], r.want["requestId"] = r.method, "mine"
+		r.want["method"], r.want["requestId"], r.want["operator"] = r.method, "mine", "operator"
 		if diff := cmp.Diff(r.want, line); diff != "" {
 			t.Errorf("%s: %s", claim, diff)
 		}

@@ -56,13 +56,13 @@ func NewToken(text string) Token {
 // Reveal returns the text, for who is to keep it out of the log.
 func (t Token) Reveal() string { return t.text }
 
-// refuse says why the token does not open what takes one of some scopes; nil where it does.
-func (t Token) refuse(any ...Scope) error {
+// refuse says why the token has none of the scopes that open something; nil where it has one.
+func (t Token) refuse(needed ...Scope) error {
 	if len(t.scopes) == 0 {
 		return nil
 	}
-	names := make([]string, len(any))
-	for i, scope := range any {
+	names := make([]string, len(needed))
+	for i, scope := range needed {
 		if slices.Contains(t.scopes, scope) {
 			return nil
 		}
