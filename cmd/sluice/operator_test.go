@@ -91,7 +91,7 @@ func TestTheOperatorsDayOverHTTP(t *testing.T) {
 		want("the token as a key", http.StatusUnauthorized, status, body)
 		s.stop()
 		log := s.stderr.String()
-		if !strings.Contains(log, `"path":"/nothing/…"`) || !strings.Contains(log, fmt.Sprintf(`"route":"/v1/operator/tenants/:id/suspend","tenantId":%q,"status":200`, made.ID)) {
+		if !strings.Contains(log, `"path":"/nothing/…"`) || !strings.Contains(log, fmt.Sprintf(`"route":"/v1/operator/tenants/:id/suspend","tenantId":%q,"operator":"operator","status":200`, made.ID)) {
 			t.Errorf("the log says %s", log)
 		}
 		for line := range strings.Lines(log) {
