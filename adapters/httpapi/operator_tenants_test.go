@@ -177,7 +177,7 @@ func TestLinesOfTheOperatorNameTheTenantWhereItIsOneOfOurs(t *testing.T) {
 // something, and it answers nothing else. Where somebody else is at work at the same time
 // the store may say stale_revision; nobody is here.
 func TestEveryDocumentedErrorOfTheOperatorCanBeProvoked(t *testing.T) {
-	g := newGateway(t)
+	g := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.OperatorTokens = namedTokens(t) })
 	without := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.OperatorTokens = nil })
 	said := documented(t, func(_, tag string) bool { return tag == "Operator" })
 	possible := shown(t, said)
