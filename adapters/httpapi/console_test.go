@@ -40,20 +40,21 @@ func (noProvider) Enabled() bool { return false }
 // people is a gateway with a console, which one person was invited to.
 type people struct {
 	*gateway
-	link string
+	first *gateway // whose store and clock the people have
+	link  string
 }
 
 func newPeople(t *testing.T, public string) *people {
 	t.Helper()
 	p := &people{}
-	p.gateway = newGateway(t, func(o *httpapi.Options, ports *httpapi.Ports) { o.PublicURL = func() string { return public } })
+	p.first = newGateway(t)
 	p.accounts(public)
 	link := member.NewToken([member.TokenBytes]byte{1})
 	p.link = link.Reveal()
-	user, err := member.NewUser("usr_1", member.UserDraft{Email: "anna@example.com"}, p.clock.Now())
+	user, err := member.NewUser("usr_1", member.UserDraft{Email: "anna@example.com"}, p.first.clock.Now())
 	if err == nil {
-		err = p.store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-			return errors.Join(st.Members.Users.Insert(ctx, user), st.Members.Links.Insert(ctx, member.NewLink(user.ID(), member.Invitation, link, p.clock.Now())))
+		err = p.first.store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+			return errors.Join(st.Members.Users.Insert(ctx, user), st.Members.Links.Insert(ctx, member.NewLink(user.ID(), member.Invitation, link, p.first.clock.Now())))
 		})
 	}
 	if err != nil {
@@ -64,13 +65,12 @@ func newPeople(t *testing.T, public string) *people {
 
 // accounts builds the gateway anew on the same store, with people.
 func (p *people) accounts(public string) {
-	p.Helper()
-	first := p.gateway
-	p.gateway = newGateway(p.T, func(o *httpapi.Options, ports *httpapi.Ports) {
+	first := p.first
+	first.Helper()
+	p.gateway = newGateway(first.T, func(o *httpapi.Options, ports *httpapi.Ports) {
 		o.PublicURL = func() string { return public }
 		ports.Accounts = members.New(first.store, plainPasswords{}, noProvider{}, memory.New(first.clock), first.clock, first.random)
 	})
-	p.store, p.clock = first.store, first.clock
 	p.handler = contract.Of(p.T, console.YAML()).Handler(p.api)
 }
 
