@@ -202,7 +202,7 @@ func TestADeliveryThatIsCutOffByTheRateLimitGoesOnWhereItStopped(t *testing.T) {
 				e.Same("3", fmt.Sprint(attempt))
 				break
 			}
-			if fixture.Code(err) != "trigger_rate_limit_exceeded" {
+			if fixture.Code(err) != "trigger_rate_limit_exceeded" || attempt == 10 {
 				e.Fatal(err)
 			}
 			e.Clock.Set(e.Clock.Now().Add(time.Minute))

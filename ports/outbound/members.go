@@ -18,7 +18,7 @@ type MemberStores struct {
 	Links       LinkRepository
 }
 
-// UserRepository keeps users. They belong to no tenant, hence it is scoped to none: a caller of a tenant
+// UserRepository keeps users. They belong to no tenant, so it is scoped to none: a caller of a tenant
 // reaches users through their memberships only.
 type UserRepository interface {
 	// Insert adds a user. An address that another one has is a Conflict with the code user_exists.

@@ -98,7 +98,7 @@ func (a *Console) Guard(c *gin.Context) error {
 	c.Writer.Header().Set("Cache-Control", "no-store")
 	if !a.isSecure() && !isLoopback(c.Request.Host) {
 		return domain.Fail(domain.Forbidden, "https_required",
-			"The console is served over TLS only, but for localhost. Put a proxy with TLS in front of the gateway, and its https:// address into SLUICE_PUBLIC_URL.")
+			"The console is served over TLS only, except on localhost. Put a proxy with TLS in front of the gateway, and its https:// address into SLUICE_PUBLIC_URL.")
 	}
 	if err := a.crossSite.Check(c.Request); err != nil {
 		return domain.Fail(domain.Forbidden, "cross_site_request", "Another site may not do this in your name.")
