@@ -33,9 +33,14 @@ func apiKey(h http.Header) string {
 	return ""
 }
 
-// credentials are the key of a request and the page that makes it. One of the gateway's own
-// pages has its origin, which is the host that the request is for.
-func credentials(r *http.Request) inbound.Credentials {
+// credentials are who makes a request: below the console's path of a tenant whoever is signed in, and a key everywhere
+// else, with the page that makes it. One of the gateway's own pages has its origin, which is the host that the request
+// is for.
+func (a *API) credentials(c *gin.Context) inbound.Credentials {
+	if isOfMembers(c) {
+		return inbound.Credentials{Member: a.console.Member(c)}
+	}
+	r := c.Request
 	origin := r.Header.Get("Origin")
 	if _, host, _ := strings.Cut(origin, "://"); host == r.Host {
 		origin = ""
@@ -47,7 +52,7 @@ func credentials(r *http.Request) inbound.Credentials {
 func (a *API) admitted(r route) gin.HandlerFunc {
 	strict := r.isStrict()
 	return func(c *gin.Context) {
-		in, err := a.ports.Admission.Admit(c.Request.Context(), credentials(c.Request), r.operation)
+		in, err := a.ports.Admission.Admit(c.Request.Context(), a.credentials(c), r.operation)
 		defer in.Leave()
 		state := exchange.StateOf(c)
 		state.Caller, state.Strict = in.Caller, strict

@@ -94,6 +94,7 @@ type API struct {
 	engine   *gin.Engine
 	exchange exchange.Exchange
 	memory   *stream.Memory
+	console  *console.Console // nil where there is none
 
 	registries registries
 
@@ -133,25 +134,15 @@ func New(ports Ports, opts Options) (*API, error) {
 		}
 		a.engine.Handle(r.method, r.path, a.admitted(r))
 	}
+	a.serveConsole()
 	a.refuseShadowed(a.routes())
 	a.serveHooks()
 	a.serveConsent()
 	a.serveAnswerPages()
-	a.serveConsole()
 	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Keys{
 		List: a.listKeys, Create: a.createKey, Revoke: a.revokeKey("keyId"), Rotate: a.rotateKey("keyId"),
 	}, opts.OperatorTokens, opts.Now)
 	return a, nil
-}
-
-// serveConsole adds what people do with their accounts, which has a description of its own.
-func (a *API) serveConsole() {
-	if a.ports.Accounts == nil || a.opts.PublicURL == nil {
-		return
-	}
-	for _, r := range console.New(a.ports.Accounts, console.Options{PublicURL: a.opts.PublicURL, Address: a.client}).Serve(a.engine) {
-		a.undescribed = append(a.undescribed, Route{r.Method, openAPIPath(r.Path)})
-	}
 }
 
 // newEngine prepares the router.

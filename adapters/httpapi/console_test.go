@@ -9,10 +9,6 @@ import (
 	"testing"
 
 	"github.com/sluicehq/sluice/adapters/httpapi"
-	"github.com/sluicehq/sluice/adapters/httpapi/console"
-	"github.com/sluicehq/sluice/adapters/httpapi/contract"
-	"github.com/sluicehq/sluice/adapters/limiter/memory"
-	"github.com/sluicehq/sluice/application/members"
 	"github.com/sluicehq/sluice/domain/member"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -37,41 +33,25 @@ type noProvider struct{ outbound.IdentityProvider }
 
 func (noProvider) Enabled() bool { return false }
 
-// people is a gateway with a console, which one person was invited to.
+// people is a gateway whose console one person was invited to.
 type people struct {
 	*gateway
-	first *gateway // whose store and clock the people have
-	link  string
+	link string
 }
 
 func newPeople(t *testing.T, public string) *people {
 	t.Helper()
-	p := &people{}
-	p.first = newGateway(t)
-	p.accounts(public)
-	link := member.NewToken([member.TokenBytes]byte{1})
-	p.link = link.Reveal()
-	user, err := member.NewUser("usr_1", member.UserDraft{Email: "anna@example.com"}, p.first.clock.Now())
-	if err == nil {
-		err = p.first.store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-			return errors.Join(st.Members.Users.Insert(ctx, user), st.Members.Links.Insert(ctx, member.NewLink(user.ID(), member.Invitation, link, p.first.clock.Now())))
-		})
-	}
+	g := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.PublicURL = func() string { return public } })
+	p := &people{gateway: g, link: member.NewToken([member.TokenBytes]byte{1}).Reveal()}
+	link, _ := member.ParseToken(p.link)
+	user, err := member.NewUser("usr_1", member.UserDraft{Email: "anna@example.com"}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
-}
-
-// accounts builds the gateway anew on the same store, with people.
-func (p *people) accounts(public string) {
-	first := p.first
-	first.Helper()
-	p.gateway = newGateway(first.T, func(o *httpapi.Options, ports *httpapi.Ports) {
-		o.PublicURL = func() string { return public }
-		ports.Accounts = members.New(first.store, plainPasswords{}, noProvider{}, memory.New(first.clock), first.clock, first.random)
+	p.write(func(ctx context.Context, st outbound.Stores) error {
+		return errors.Join(st.Members.Users.Insert(ctx, user), st.Members.Links.Insert(ctx, member.NewLink(user.ID(), member.Invitation, link, noon)))
 	})
-	p.handler = contract.Of(p.T, console.YAML()).Handler(p.api)
+	return p
 }
 
 // ask makes a request with a cookie; headers are pairs.

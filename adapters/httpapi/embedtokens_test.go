@@ -55,7 +55,7 @@ func TestNoByteOfAnotherSubTenantIsFoundWithItsEmbedTokensOrKeys(t *testing.T) {
 					t.Errorf("%s %s has a parameter that this test cannot fill", r.Method, r.Path)
 					continue
 				}
-				within.findsNothing(r, key, targets, body, theirs, none)
+				within.findsNothing(r, within.withKey(key), targets, body, theirs, none)
 			}
 		})
 	}

@@ -55,7 +55,7 @@ func (a *API) serveEvents(c *gin.Context, who tenant.Caller, op tenant.Operation
 	ctx, end := context.WithCancelCause(c.Request.Context())
 	defer end(nil)
 	defer context.AfterFunc(a.streams, func() { end(errStopping()) })()
-	go a.confirm(ctx, end, credentials(c.Request), op)
+	go a.confirm(ctx, end, a.credentials(c), op)
 	events, stop := stream.NewEvents(ctx, c.Writer)
 	defer stop()
 	s := &eventStream{events: events, state: exchange.StateOf(c)}
@@ -93,7 +93,7 @@ func (s *eventStream) begin(comment string, follows bool) error {
 }
 
 // confirm ends a stream that its client may not read any more: the key was revoked or has
-// expired, or its tenant was suspended or deleted.
+// expired, the session has ended or the membership has, or its tenant was suspended or deleted.
 func (a *API) confirm(ctx context.Context, end context.CancelCauseFunc, with inbound.Credentials, op tenant.Operation) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
@@ -109,7 +109,7 @@ func (a *API) confirm(ctx context.Context, end context.CancelCauseFunc, with inb
 		case <-ticker.C:
 		}
 		err := a.ports.Admission.Confirm(ctx, with, op)
-		if errors.Is(err, domain.Unauthenticated) || errors.Is(err, domain.Forbidden) {
+		if errors.Is(err, domain.Unauthenticated) || errors.Is(err, domain.Forbidden) || errors.Is(err, domain.NotFound) {
 			end(err)
 			return // any other error, as of a database that is gone, says nothing about the key
 		}

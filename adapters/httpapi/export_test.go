@@ -2,11 +2,14 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/adapters/budget"
+	"github.com/sluicehq/sluice/adapters/httpapi/console"
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -17,6 +20,19 @@ func Operations(a *API) map[Route]tenant.Operation {
 	all := make(map[Route]tenant.Operation)
 	for _, r := range a.routes() {
 		all[Route{r.method, openAPIPath(r.path)}] = r.operation
+	}
+	return all
+}
+
+// ConsoleRoutes lists the routes of the console's interface, those of tenants' members without the errors of
+// literal paths.
+func ConsoleRoutes(a *API) []Route {
+	var all []Route
+	for _, r := range a.engine.Routes() {
+		rest, ofTenant := console.OfTenant(r.Path)
+		if strings.HasPrefix(r.Path, "/console/api") && (!ofTenant || !slices.Contains(shadowed(a.routes())[prefix+rest], r.Method)) {
+			all = append(all, Route{r.Method, openAPIPath(r.Path)})
+		}
 	}
 	return all
 }

@@ -41,6 +41,7 @@ import (
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/hooks"
 	"github.com/sluicehq/sluice/application/jobs"
+	"github.com/sluicehq/sluice/application/members"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/processes"
 	"github.com/sluicehq/sluice/application/runs"
@@ -85,9 +86,22 @@ type option func(*httpapi.Options, *httpapi.Ports)
 
 func newGateway(t *testing.T, options ...option) *gateway {
 	t.Helper()
-	store := openStore(t)
-	g := &gateway{T: t, contract: contract.New(t), store: store, clock: &portstest.ManualClock{}, random: &countedRandom{}, signals: sqlstore.NewRunSignals(store), log: &logSink{tb: t}}
+	g := &gateway{T: t, store: openStore(t), clock: &portstest.ManualClock{}, random: &countedRandom{}}
 	g.clock.Set(noon)
+	return g.built(options...)
+}
+
+// another is a second gateway on the same database.
+func (g *gateway) another() *gateway {
+	g.Helper()
+	return (&gateway{T: g.T, store: g.store, clock: g.clock, random: g.random}).built()
+}
+
+// built puts a gateway together that has its database.
+func (g *gateway) built(options ...option) *gateway {
+	t, store := g.T, g.store
+	t.Helper()
+	g.contract, g.signals, g.log = contract.New(t), sqlstore.NewRunSignals(store), &logSink{tb: t}
 	limiter := memory.New(g.clock)
 	known := directory.New(store)
 	g.follow(known)
@@ -97,8 +111,10 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	moved := runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()).WithNodes(testedNodes, directory.NewEndpoints(known, g.clock))
 	fired := firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0)
 	hooked := hooks.New(work, directory.NewHooks(known, expression.Compiler{}), fired, moved, expression.Checker{}, limiter, g.clock, g.random, budget.Divide(1<<40, 2).OfRuns(), func() string { return "https://hooks.example.com" })
+	people := members.New(store, plainPasswords{}, noProvider{}, memory.New(g.clock), g.clock, g.random)
 	ports := httpapi.Ports{
-		Admission: admission.New(known, limiter, g.clock),
+		Accounts:  people,
+		Admission: admission.New(known, people, limiter, g.clock),
 		APIKeys:   tenants.NewKeys(store, g.clock, g.random), EmbedTokens: tenants.NewEmbedTokens(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
 		NodeChecks: checks, NodeSecrets: nodes.NewSecrets(store, g.clock, g.random),
 		Processes: timedProcesses{processes.New(store), g.clock},
@@ -124,7 +140,8 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	}
 	opts := httpapi.Options{
 		Log: zerolog.New(g.log), MaxBody: 1 << 20, Now: g.clock.Now, NewID: g.random.ID,
-		Ready: func(ctx context.Context) error { return store.Ping(ctx) }, OperatorTokens: operator.NewTokens(operator.NewToken(operatorToken)),
+		PublicURL: func() string { return publicURL },
+		Ready:     func(ctx context.Context) error { return store.Ping(ctx) }, OperatorTokens: operator.NewTokens(operator.NewToken(operatorToken)),
 	}
 	for _, change := range options {
 		change(&opts, &ports)
@@ -135,7 +152,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	}
 	t.Cleanup(func() { nothingHeld(t, api) })
 	g.api = api
-	g.handler = g.contract.Handler(g.api)
+	g.handler = g.checked()
 	if testing.Short() { // the race detector is to look at the gateway, and not for minutes at what checks its answers
 		g.handler = g.api
 	}

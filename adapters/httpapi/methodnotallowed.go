@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/console"
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 )
 
@@ -57,6 +58,9 @@ func (a *API) refuseShadowed(routes []route) {
 		for _, method := range methods {
 			a.engine.Handle(method, path, a.wrongMethod)
 			a.undescribed = append(a.undescribed, Route{method, openAPIPath(path)})
+			if a.console != nil {
+				a.serveMembers(method, ofMembers(path), a.wrongMethod)
+			}
 		}
 	}
 }
@@ -69,7 +73,11 @@ func (a *API) wrongMethod(c *gin.Context) {
 		a.receiveHook(c) // a method that HTTP does not define
 		return
 	}
-	if allowed, ok := a.literalPaths[c.Request.URL.Path]; ok {
+	path := c.Request.URL.Path
+	if rest, ok := console.OfTenant(path); ok {
+		path = prefix + rest
+	}
+	if allowed, ok := a.literalPaths[path]; ok {
 		c.Header("Allow", allowed)
 	}
 	a.failKnown(c, &exchange.TransportError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: fmt.Sprintf(

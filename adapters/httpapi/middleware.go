@@ -87,6 +87,9 @@ func (a *API) logRequest(c *gin.Context, state *exchange.State, took time.Durati
 	if state.Caller.Key != "" {
 		line = line.Str("keyId", string(state.Caller.Key))
 	}
+	if state.Caller.Member.User != "" {
+		line = line.Str("userId", string(state.Caller.Member.User))
+	}
 	line = about(line, c, state).Int("status", status)
 	if state.Code != "" {
 		line = line.Str("code", state.Code)

@@ -175,20 +175,29 @@ func TestNoForeignByteIsFoundByAnyRoute(t *testing.T) {
 			t.Errorf("%s %s has a parameter that this test cannot fill", r.Method, r.Path)
 			continue
 		}
-		g.findsNothing(r, mine.secret, targets, body, theirs, none)
+		g.findsNothing(r, g.withKey(mine.secret), targets, body, theirs, none)
 	}
 	g.isWhole(theirs)
 }
 
+// asker makes a request, always of the same identifier.
+type asker func(method, target, body string) answer
+
+func (g *gateway) withKey(key string) asker {
+	return func(method, target, body string) answer {
+		return g.send(method, target, key, body, "X-Request-Id", "same")
+	}
+}
+
 // findsNothing asks a route for somebody else's records and for absent ones: the answers are the
 // same, without a foreign byte. Where the absent ones are of the same tenant, its id is none.
-func (g *gateway) findsNothing(r httpapi.Route, key string, targets []string, body string, theirs, none fixture) {
+func (g *gateway) findsNothing(r httpapi.Route, ask asker, targets []string, body string, theirs, none fixture) {
 	g.Helper()
 	missing, missingBody, _ := none.requests(r)
 	for i, target := range targets {
 		g.Run(r.Method+" "+target, func(t *testing.T) {
-			got := g.send(r.Method, target, key, body, "X-Request-Id", "same")
-			want := g.send(r.Method, missing[i], key, missingBody, "X-Request-Id", "same")
+			got := ask(r.Method, target, body)
+			want := ask(r.Method, missing[i], missingBody)
 			if got.status >= http.StatusInternalServerError {
 				t.Fatalf("got %d: %s", got.status, got.body)
 			}

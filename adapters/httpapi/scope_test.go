@@ -51,7 +51,7 @@ func TestNoByteOfAnotherSubTenantIsFoundByAnyRoute(t *testing.T) {
 			continue
 		}
 		targets, body, _ := theirs.requests(r)
-		g.findsNothing(r, theirs.secret, targets, body, theirs, none)
+		g.findsNothing(r, g.withKey(theirs.secret), targets, body, theirs, none)
 	}
 	narrow.to = nil
 	g.isWhole(theirs)

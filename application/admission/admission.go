@@ -21,6 +21,7 @@ const minute = time.Minute
 // Service implements inbound.Admission.
 type Service struct {
 	directory outbound.Directory
+	members   inbound.MemberSessions
 	limiter   outbound.Limiter
 	clock     outbound.Clock
 }
@@ -28,27 +29,36 @@ type Service struct {
 var _ inbound.Admission = (*Service)(nil)
 
 // New returns the service.
-func New(directory outbound.Directory, limiter outbound.Limiter, clock outbound.Clock) *Service {
-	return &Service{directory: directory, limiter: limiter, clock: clock}
+func New(directory outbound.Directory, members inbound.MemberSessions, limiter outbound.Limiter, clock outbound.Clock) *Service {
+	return &Service{directory: directory, members: members, limiter: limiter, clock: clock}
 }
 
 // Admit recognizes the caller, counts the request and checks the permission.
 func (s *Service) Admit(ctx context.Context, with inbound.Credentials, op tenant.Operation) (inbound.Admitted, error) {
 	in := inbound.Admitted{Leave: func() {}}
 	who, err := s.recognize(ctx, with)
-	if err != nil {
+	isKnown := err == nil || who.Member.Session != "" // who tries one tenant after the other is counted, too
+	if !isKnown {
 		return in, err
 	}
 	in.Caller = who
-	if err := s.count(ctx, &in); err != nil {
+	if counted := s.count(ctx, &in); counted != nil {
+		return in, counted
+	}
+	if err != nil {
 		return in, err
 	}
 	return in, allow(who, with.Origin, op)
 }
 
-// Confirm recognizes the caller again, which is no use of its key.
-func (s *Service) Confirm(ctx context.Context, with inbound.Credentials, op tenant.Operation) error {
-	who, _, err := s.identify(ctx, with.Key)
+// Confirm recognizes the caller again, which is no use of its key or session.
+func (s *Service) Confirm(ctx context.Context, with inbound.Credentials, op tenant.Operation) (err error) {
+	var who tenant.Caller
+	if with.Member != nil {
+		who, err = s.members.ConfirmMember(ctx, *with.Member)
+	} else {
+		who, _, err = s.identify(ctx, with.Key)
+	}
 	if err != nil {
 		return err
 	}
@@ -63,8 +73,11 @@ func allow(who tenant.Caller, origin string, op tenant.Operation) error {
 	return who.May(op)
 }
 
-// recognize finds out who is asking, and notes that the key was used.
+// recognize finds out who is asking, and notes that the key or the session was used.
 func (s *Service) recognize(ctx context.Context, with inbound.Credentials) (tenant.Caller, error) {
+	if with.Member != nil {
+		return s.members.RecognizeMember(ctx, *with.Member)
+	}
 	who, found, err := s.identify(ctx, with.Key)
 	if err == nil {
 		s.directory.RecordUse(ctx, found, s.clock.Now())
@@ -94,8 +107,7 @@ func (s *Service) identify(ctx context.Context, keyText string) (who tenant.Call
 func (s *Service) count(ctx context.Context, in *inbound.Admitted) error {
 	who := in.Caller
 	quota := who.Settings.Quota(who.KeyType)
-	subject := string(who.Tenant()) + "/" + string(who.KeyType) + who.Narrowing.Counted(who.KeyType)
-	entry, err := s.limiter.Acquire(ctx, subject, quota.PerMinute, minute, quota.Concurrent)
+	entry, err := s.limiter.Acquire(ctx, who.Counted(), quota.PerMinute, minute, quota.Concurrent)
 	in.Leave = entry.Release
 	if err != nil {
 		return err
@@ -105,12 +117,12 @@ func (s *Service) count(ctx context.Context, in *inbound.Admitted) error {
 	case !entry.Granted:
 		seconds := int(math.Ceil(entry.RetryAfter.Seconds()))
 		e := domain.Fail(domain.RateLimited, "rate_limit_exceeded",
-			"Rate limit exceeded: %d requests a minute with a %s key. Try again in %d seconds.", quota.PerMinute, who.KeyType, seconds)
+			"Rate limit exceeded: %d requests a minute with %s. Try again in %d seconds.", quota.PerMinute, who.KeyType.Called(), seconds)
 		e.RetryAfter = entry.RetryAfter
 		return e
 	case !entry.Acquired:
 		e := domain.Fail(domain.RateLimited, "too_many_concurrent_requests",
-			"Too many requests at the same time: at most %d with a %s key. Try again in 1 second.", quota.Concurrent, who.KeyType)
+			"Too many requests at the same time: at most %d with %s. Try again in 1 second.", quota.Concurrent, who.KeyType.Called())
 		e.RetryAfter = time.Second
 		return e
 	}

@@ -52,7 +52,7 @@ func prepared(b *testing.B, noon time.Time) (*admission.Service, *tenant.Tenant,
 		b.Fatal(err)
 	}
 	known := remembered{hash: text.Hash(), found: outbound.Credential{Key: k, Tenant: ten}}
-	return admission.New(known, generous{}, fixed(noon)), ten, text.Reveal()
+	return admission.New(known, nil, generous{}, fixed(noon)), ten, text.Reveal()
 }
 
 // BenchmarkConfirm measures what an open stream costs every two seconds.

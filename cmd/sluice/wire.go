@@ -158,7 +158,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)), wire.Bind(new(inbound.Completions), new(*workflows.Versions)),
 		wire.Bind(new(outbound.ListChanges), new(*sqlstore.Store)), changes.New, wire.Bind(new(inbound.ListChanges), new(*changes.Service)),
 		requestPasswords, wire.Bind(new(outbound.Passwords), new(*passwords.Passwords)), wire.Struct(new(noProvider)), wire.Bind(new(outbound.IdentityProvider), new(noProvider)),
-		members.New, wire.Bind(new(inbound.Accounts), new(*members.Service)),
+		members.New, wire.Bind(new(inbound.Accounts), new(*members.Service)), wire.Bind(new(inbound.MemberSessions), new(*members.Service)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
 }

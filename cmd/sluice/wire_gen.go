@@ -58,7 +58,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	random := system.Random{}
 	service := members.New(work, passwords, mainNoProvider, limiter, clock, random)
 	directoryDirectory := offeredTypes(work, code)
-	admissionService := admission.New(directoryDirectory, limiter, clock)
+	admissionService := admission.New(directoryDirectory, service, limiter, clock)
 	compiler := linkedCompiler(public, key)
 	signals := sqlstore.NewRunSignals(store)
 	endpoints := directory.NewEndpoints(directoryDirectory, clock)

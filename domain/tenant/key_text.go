@@ -26,6 +26,18 @@ func KeyTypes() []KeyType { return []KeyType{Public, Secret} }
 // IsLasting says whether t is one of [KeyTypes].
 func (t KeyType) IsLasting() bool { return t == Public || t == Secret }
 
+// Called is the type as part of a message: "a secret key".
+func (t KeyType) Called() string {
+	switch t {
+	case Embed:
+		return "an embed token"
+	case Session:
+		return "a session"
+	default:
+		return "a " + string(t) + " key"
+	}
+}
+
 // Prefix is what the text of a key of this type begins with: "pk_", "sk_" or "ek_".
 func (t KeyType) Prefix() string {
 	switch t {

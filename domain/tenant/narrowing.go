@@ -1,7 +1,6 @@
 package tenant
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -86,15 +85,6 @@ func (n Narrowing) within(owner ID) Scope {
 		scope = Only(owner, *n.SubTenant)
 	}
 	return scope.OfWorkflows(n.Workflows)
-}
-
-// Counted is what tells a key of the type from others of the tenant where requests are counted: of
-// embed tokens, each subject of a sub-tenant by itself, or the sub-tenant where there is none.
-func (n Narrowing) Counted(of KeyType) string {
-	if of != Embed || n.SubTenant == nil {
-		return ""
-	}
-	return fmt.Sprintf("/%q/%q", string(*n.SubTenant), n.Subject)
 }
 
 // AllowsOrigin says whether a browser may use the key from a page of the origin.

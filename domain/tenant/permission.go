@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -265,6 +266,19 @@ func CallerWith(k *APIKey, ten *Tenant) Caller {
 // Operator is the caller on whose behalf the operator of the gateway acts for a
 // tenant, without a key: it may do what a secret key may.
 func Operator(t ID) Caller { return Caller{Scope: All(t), KeyType: Secret} }
+
+// Counted names those whose requests are counted together: all keys of a type; of embed tokens each subject of a
+// sub-tenant by itself, or the sub-tenant where there is none; each session of a member, whatever the tenant.
+func (c Caller) Counted() string {
+	switch {
+	case c.KeyType == Session:
+		return "session/" + c.Member.Session
+	case c.KeyType == Embed && c.Narrowing.SubTenant != nil:
+		return fmt.Sprintf("%s/%s/%q/%q", c.Tenant(), Embed, string(*c.Narrowing.SubTenant), c.Narrowing.Subject)
+	default:
+		return string(c.Tenant()) + "/" + string(c.KeyType)
+	}
+}
 
 // Tenant is whose key it is.
 func (c Caller) Tenant() ID { return c.Scope.Tenant() }

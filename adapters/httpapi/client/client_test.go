@@ -58,7 +58,7 @@ func serve(t *testing.T) (baseURL, key string) {
 	known, signals, compiler := directory.New(store), sqlstore.NewRunSignals(store), expression.Compiler{}
 	versions := workflows.NewVersions(store, known, expression.Checker{}, clock, random)
 	api, err := httpapi.New(httpapi.Ports{
-		Admission: admission.New(known, limiter, clock), Tenants: tenants.New(store, clock, random),
+		Admission: admission.New(known, nil, limiter, clock), Tenants: tenants.New(store, clock, random),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerInserter(store), expression.Checker{}, limiter, clock, random),
 		Workflows: workflows.New(store, signals, clock, random), Versions: versions, Publishing: versions,
 		Firing: firing.New(store, known, compiler, execution.NewSelections(compiler, budget.Divide(1<<40, 2).OfRuns()), signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), 0), Runs: runs.New(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns()),

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/member"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
@@ -28,12 +29,28 @@ func YAML() []byte { return document }
 const (
 	Prefix    = "/console"
 	apiPrefix = Prefix + "/api"
+
+	// TenantPath begins the paths of what members do with their tenant, as the router has it.
+	TenantPath = tenantsPrefix + ":" + tenantParameter
+
+	tenantsPrefix   = apiPrefix + "/t/"
+	tenantParameter = "tenantId"
 )
 
 // Owns says whether a path is the console's.
 func Owns(path string) bool {
 	rest, ok := strings.CutPrefix(path, Prefix)
 	return ok && (rest == "" || rest[0] == '/')
+}
+
+// OfTenant returns what of a path stands behind [TenantPath]; ok is false for any other path.
+func OfTenant(path string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, tenantsPrefix)
+	slash := strings.IndexByte(rest, '/')
+	if !ok || slash < 0 {
+		return "", false
+	}
+	return rest[slash:], true
 }
 
 // LoggedPath leaves out what may be the secret of a link.
@@ -82,6 +99,12 @@ func (a *Console) Serve(engine *gin.Engine) (routes []Route) {
 			}
 		})
 	}
+	describe := func(c *gin.Context) error {
+		c.Data(http.StatusOK, "application/yaml; charset=utf-8", document)
+		return nil
+	}
+	serve(http.MethodGet, "/openapi.yaml", describe)
+	serve(http.MethodHead, "/openapi.yaml", describe)
 	serve(http.MethodPost, "/session", a.signIn)
 	serve(http.MethodGet, "/session", a.whoAmI)
 	serve(http.MethodDelete, "/session", a.signOut)
@@ -156,6 +179,12 @@ func (a *Console) session(c *gin.Context) (member.Token, error) {
 		return token, errSignedOut()
 	}
 	return token, nil
+}
+
+// Member is who makes a request below [TenantPath].
+func (a *Console) Member(c *gin.Context) *inbound.MemberOfTenant {
+	token, _ := a.Session(c.Request)
+	return &inbound.MemberOfTenant{Session: token, Tenant: exchange.PathID[tenant.ID](c, tenantParameter, tenant.IDPrefix)}
 }
 
 // errSignedOut is the error of a request without a session.

@@ -47,15 +47,31 @@ func (v *Validator) checkUnknown(r *http.Request, found match, answer *http.Resp
 		return []string{fmt.Sprintf("there is no such operation, so the status must be %d", want)}
 	}
 	var problems []string
-	if answer.Header.Get("X-Request-Id") == "" {
-		problems = append(problems, "the header X-Request-Id is missing")
-	}
 	if answer.StatusCode == http.StatusMethodNotAllowed {
 		if got := methods(answer.Header.Get("Allow")); !slices.Equal(got, methods(strings.Join(found.methods, ","))) {
 			problems = append(problems, fmt.Sprintf("the header Allow lists %v, not %v", got, found.methods))
 		}
 	}
-	return append(problems, v.checkJSON(r, v.answers.Components.Schemas[errorSchema].Value, answer, body)...)
+	return append(problems, v.checkError(r, answer, body)...)
+}
+
+// checkError checks an error that no operation describes.
+func (v *Validator) checkError(r *http.Request, answer *http.Response, body []byte) []string {
+	problems := v.checkJSON(r, v.answers.Components.Schemas[errorSchema].Value, answer, body)
+	if answer.Header.Get("X-Request-Id") == "" {
+		problems = append(problems, "the header X-Request-Id is missing")
+	}
+	return problems
+}
+
+// failsEverywhere says whether an answer is one of the errors that all operations may have.
+func (v *Validator) failsEverywhere(answer *http.Response, body []byte) bool {
+	var failed struct{ Code string }
+	if len(v.everywhere) == 0 || json.Unmarshal(body, &failed) != nil {
+		return false
+	}
+	status, ok := v.everywhere[failed.Code]
+	return ok && status == answer.StatusCode
 }
 
 // methods reads a list of methods, sorted.

@@ -25,6 +25,8 @@ type Validator struct {
 	tb testing.TB
 	document
 
+	everywhere map[string]int // errors of all operations, by their codes
+
 	mu       sync.Mutex
 	answered map[string]struct{}
 }
@@ -64,7 +66,18 @@ func New(tb testing.TB) *Validator {
 // Of is New for another document than the gateway's.
 func Of(tb testing.TB, text []byte) *Validator {
 	tb.Helper()
-	return newValidator(tb, func() (document, error) { return read(text) })
+	once, _ := others.LoadOrStore(string(text), sync.OnceValues(func() (document, error) { return read(text) }))
+	documents, _ := once.(func() (document, error)) // as it was stored
+	return newValidator(tb, documents)
+}
+
+// others are the documents of [Of], by their texts.
+var others sync.Map
+
+// Where returns a validator of the same document for which every operation may also fail with these errors, which
+// have the codes and statuses.
+func (v *Validator) Where(everywhere map[string]int) *Validator {
+	return &Validator{tb: v.tb, document: v.document, everywhere: everywhere, answered: map[string]struct{}{}}
 }
 
 func newValidator(tb testing.TB, documents func() (document, error)) *Validator {
@@ -190,6 +203,9 @@ func (v *Validator) Check(r *http.Request, sent []byte, answer *http.Response, b
 	}
 	v.note(fmt.Sprintf("%s %s %d", found.Method, found.Path, answer.StatusCode))
 	documented := v.documented(found.Route, answer.StatusCode)
+	if v.failsEverywhere(answer, body) {
+		return v.checkError(r, answer, body)
+	}
 	if documented == nil {
 		return []string{fmt.Sprintf("the status is not documented for %s; documented are %s", found.OperationID, statuses(found.operation))}
 	}

@@ -103,7 +103,7 @@ func Execute[T any](c *gin.Context, who tenant.Caller, cmd Command[T]) error {
 }
 
 // onceOf reads the idempotency key of a request. The scope is the method and the
-// path, with the sub-tenant of a caller who reaches no other, and its subject; the fingerprint covers the
+// path, with the sub-tenant of a caller who reaches no other, and its subject, or with the member; the fingerprint covers the
 // body's meaning, not its spelling, and the one parameter of a query that says what the body
 // might have said.
 func onceOf(c *gin.Context, who tenant.Caller, status int, render func(any) (any, error)) (domain.IdempotencyKey, error) {
@@ -123,6 +123,9 @@ func onceOf(c *gin.Context, who tenant.Caller, status int, render func(any) (any
 	within := c.Request.Method + " " + c.Request.URL.Path
 	if sub := who.Scope.SubTenant(); sub != nil {
 		within = fmt.Sprintf("%q %q %s", *sub, who.Narrowing.Subject, within)
+	}
+	if who.KeyType == tenant.Session {
+		within = string(who.Member.User) + " " + within
 	}
 	return domain.IdempotencyKey{
 		Scope:       within,

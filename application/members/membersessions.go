@@ -1,0 +1,58 @@
+package members
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+var _ inbound.MemberSessions = (*Service)(nil)
+
+// RecognizeMember finds out who asks, and notes the use of the session.
+func (s *Service) RecognizeMember(ctx context.Context, of inbound.MemberOfTenant) (tenant.Caller, error) {
+	found, err := s.recognize(ctx, of.Session)
+	if err != nil {
+		return tenant.Caller{}, err
+	}
+	return s.memberOf(ctx, found, of.Tenant)
+}
+
+// ConfirmMember finds out who asks.
+func (s *Service) ConfirmMember(ctx context.Context, of inbound.MemberOfTenant) (tenant.Caller, error) {
+	found, err := s.identify(ctx, of.Session)
+	if err != nil {
+		return tenant.Caller{}, err
+	}
+	return s.memberOf(ctx, found, of.Tenant)
+}
+
+// memberOf is who is signed in as a member of a tenant. Nothing of it is kept in memory: a membership that has ended
+// anywhere counts no more.
+func (s *Service) memberOf(ctx context.Context, found outbound.SignedIn, owner tenant.ID) (tenant.Caller, error) {
+	who := tenant.Member{User: found.User.ID(), Session: string(found.Session.ID()), Name: found.User.Name()}
+	var as outbound.MembershipOf
+	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		as, err = st.Members.OfUsers.Find(ctx, who.User, owner)
+		return err
+	})
+	if err == nil && !isOpen(as) {
+		err = errNoTenant()
+	}
+	if errors.Is(err, domain.NotFound) {
+		return tenant.Caller{KeyType: tenant.Session, Member: who}, errNoTenant()
+	}
+	if err != nil {
+		return tenant.Caller{}, err
+	}
+	who.Role = as.Membership.Role()
+	return tenant.CallerBy(who, as.Tenant), nil
+}
+
+// errNoTenant is the error for a tenant that somebody is no member of, whether or not there is such a tenant.
+func errNoTenant() error {
+	return domain.Fail(domain.NotFound, "tenant_not_found", "You are no member of such a tenant.")
+}
