@@ -31,13 +31,13 @@ type Connection struct{ state State }
 type State struct {
 	ID        ID
 	Tenant    tenant.ID
-	SubTenant tenant.SubTenantID // whose workflows it serves; empty for those of none
+	SubTenant tenant.SubTenantID `fact:"subTenantId"` // whose workflows it serves; empty for those of none
 	Name      string
 	Kind      Kind
 	Hosts     Hosts // empty only for HMAC
 	Secret    Secret
 	Shared    bool // serves workflows of every sub-tenant; only without a SubTenant
-	Active    bool
+	Active    bool `fact:"isActive"`
 	Metadata  domain.Metadata
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -88,6 +88,9 @@ const kindField, hostsField = "kind", "hosts"
 
 // Restore rebuilds a connection from what a store kept, without applying any rule.
 func Restore(s State) *Connection { return &Connection{s} }
+
+// Facts are what the audit log says of it.
+func (c *Connection) Facts() domain.Facts { return domain.FactsOf(c.state) }
 
 // State returns what a store has to keep.
 func (c *Connection) State() State { return c.state }

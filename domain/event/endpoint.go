@@ -35,17 +35,17 @@ type Endpoint struct{ state EndpointState }
 type EndpointState struct {
 	ID           EndpointID
 	Tenant       tenant.ID
-	SubTenant    tenant.SubTenantID // only events of this segment; empty for those of all
+	SubTenant    tenant.SubTenantID `fact:"subTenantId"` // only events of this segment; empty for those of all
 	URL          string
 	Description  *string
 	Metadata     domain.Metadata
-	Events       []Type // what it subscribes to; empty for every type, those of later versions too
-	Active       bool
-	Children     bool          // events of runs that other runs started are sent as well
+	Events       []Type        // what it subscribes to; empty for every type, those of later versions too
+	Active       bool          `fact:"isActive"`
+	Children     bool          `fact:"includeChildren"` // events of runs that other runs started are sent as well
 	Connection   connection.ID // what messages bear besides their signature; empty for none
 	Secret       domain.SigningSecret
-	Retired      []domain.RetiredSecret // those before it, the newest first; some may have ended
-	FailingSince *time.Time             // the end of the first attempt in a row of failures; nil after a success
+	Retired      []domain.RetiredSecret `fact:"-"` // those before it, the newest first; some may have ended
+	FailingSince *time.Time             `fact:"-"` // the end of the first attempt in a row of failures; nil after a success
 	Disabled     *Disabled              // when the gateway switched it off; nil when the tenant did, and while it is active
 	CreatedAt    time.Time
 	UpdatedAt    time.Time // when the tenant, or the gateway by switching it off, last changed it
@@ -86,6 +86,9 @@ func NewEndpoint(id EndpointID, owner tenant.ID, d EndpointDraft, secret domain.
 // RestoreEndpoint rebuilds an endpoint from what a store kept, without applying any
 // rule.
 func RestoreEndpoint(s EndpointState) *Endpoint { return &Endpoint{s.clone()} }
+
+// Facts are what the audit log says of it.
+func (e *Endpoint) Facts() domain.Facts { return domain.FactsOf(e.state) }
 
 // State returns what a store has to keep.
 func (e *Endpoint) State() EndpointState { return e.state.clone() }

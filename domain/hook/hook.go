@@ -53,7 +53,7 @@ type Config struct {
 	Scheme    Scheme
 	Secrets   []connection.ID // in the order in which they are tried
 	Event     *string         // gives the name of the event
-	Entity    *string         // gives what the run is about
+	Entity    *string         `fact:"entityId"` // gives what the run is about
 	Dedupe    *string         // gives what tells the delivery, or its item, from others
 	Filter    *string         // a delivery for which it is falsy starts nothing
 	Split     *string         // gives an array, of which each item starts a run
@@ -70,14 +70,14 @@ type Hook struct{ state State }
 // State is everything a store keeps of a hook. A trigger has at most one.
 type State struct {
 	Tenant    tenant.ID
-	SubTenant tenant.SubTenantID // that of the trigger, empty for none
-	Trigger   trigger.ID
+	SubTenant tenant.SubTenantID `fact:"subTenantId"` // that of the trigger, empty for none
+	Trigger   trigger.ID         `fact:"triggerId"`
 	Config
-	Active       bool
+	Active       bool `fact:"isActive"`
 	Token        TokenHash
-	Hint         string     // of the token
-	Retired      *TokenHash // of the address before, nil for none
-	RetiredUntil time.Time  // when that ends
+	Hint         string     `fact:"-"`           // of the token
+	Retired      *TokenHash `fact:"-"`           // of the address before, nil for none
+	RetiredUntil time.Time  `fact:"oldUrlUntil"` // when that ends
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Revision     int64 // 1 at first; a store raises it with every update and refuses a stale one
@@ -118,6 +118,9 @@ func New(trg *trigger.Trigger, d Draft, token Token, checks Checks, now time.Tim
 
 // Restore rebuilds a hook from what a store kept, without applying any rule.
 func Restore(s State) *Hook { return &Hook{s.clone()} }
+
+// Facts are what the audit log says of it.
+func (h *Hook) Facts() domain.Facts { return domain.FactsOf(h.state) }
 
 // State returns what a store has to keep.
 func (h *Hook) State() State { return h.state.clone() }

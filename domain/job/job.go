@@ -94,19 +94,19 @@ type Failure struct {
 // State is a job as it is stored.
 type State struct {
 	ID         ID
-	Scope      tenant.Scope // of who asked for it: no other runs are within its reach
+	Scope      tenant.Scope `fact:"-"` // of who asked for it: no other runs are within its reach
 	Action     Action
 	Filter     run.Filter // without what follows from the action
 	Verdict    string     // of the deliveries that are replayed; empty for any
 	Status     Status
 	Matched    int       // runs that it works on
-	Done       int       // runs that the action was carried out on
-	Failed     int       // runs that it was not
-	Failures   []Failure // the first of those
-	Cursor     run.ID    // the last run that it has come to; empty for none
+	Done       int       `fact:"-"` // runs that the action was carried out on
+	Failed     int       `fact:"-"` // runs that it was not
+	Failures   []Failure `fact:"-"` // the first of those
+	Cursor     run.ID    `fact:"-"` // the last run that it has come to; empty for none
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	FinishedAt *time.Time
+	FinishedAt *time.Time `fact:"-"`
 	Revision   int64
 }
 
@@ -163,6 +163,9 @@ func NewReplay(id ID, scope tenant.Scope, d ReplayDraft, now time.Time) (*Job, e
 
 // Restore returns a job as it was stored.
 func Restore(s State) *Job { return &Job{s} }
+
+// Facts are what the audit log says of it.
+func (j *Job) Facts() domain.Facts { return domain.FactsOf(j.state) }
 
 // State returns a copy for the store.
 func (j *Job) State() State {

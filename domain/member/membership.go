@@ -17,7 +17,7 @@ type Membership struct{ state MembershipState }
 type MembershipState struct {
 	ID        MembershipID
 	Tenant    tenant.ID
-	User      tenant.UserID
+	User      tenant.UserID `fact:"userId"`
 	Role      tenant.Role
 	CreatedAt time.Time
 	Revision  int64
@@ -32,6 +32,9 @@ func NewMembership(id MembershipID, owner tenant.ID, user tenant.UserID, role te
 
 // RestoreMembership rebuilds a membership from what a store kept.
 func RestoreMembership(s MembershipState) *Membership { return &Membership{s} }
+
+// Facts are what the audit log says of it.
+func (m *Membership) Facts() domain.Facts { return domain.FactsOf(m.state) }
 
 // State returns what a store has to keep.
 func (m *Membership) State() MembershipState { return m.state }

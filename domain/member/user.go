@@ -27,7 +27,7 @@ type UserState struct {
 	Name         string // for people; empty until somebody gives one
 	Language     tenant.Language
 	IsOperator   bool     // one of the operator's own people
-	PasswordHash string   // empty for somebody who has no password
+	PasswordHash string   `fact:"password,hidden"` // empty for somebody who has no password
 	Identity     Identity // with whom the person signs in elsewhere; the zero value for nobody
 	CreatedAt    time.Time
 	DisabledAt   *time.Time
@@ -70,6 +70,9 @@ func RestoreUser(s UserState) *User {
 	s.DisabledAt = domain.CopyOf(s.DisabledAt)
 	return &User{s}
 }
+
+// Facts are what the audit log says of it.
+func (u *User) Facts() domain.Facts { return domain.FactsOf(u.state) }
 
 // State returns what a store has to keep.
 func (u *User) State() UserState {

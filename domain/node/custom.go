@@ -135,6 +135,9 @@ func RestoreCustom(s CustomState) *Custom {
 	return c
 }
 
+// Facts are what the audit log says of it.
+func (c *Custom) Facts() domain.Facts { return domain.FactsOf(c.state) }
+
 // State returns what a store has to keep.
 func (c *Custom) State() CustomState { return c.state.clone() }
 

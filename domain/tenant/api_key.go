@@ -26,14 +26,14 @@ type KeyState struct {
 	Tenant     ID
 	Type       KeyType
 	Name       string
-	Hash       KeyHash
+	Hash       KeyHash `fact:"-"`
 	LastFour   string
 	CreatedAt  time.Time
-	LastUsedAt *time.Time
+	LastUsedAt *time.Time `fact:"-"`
 	ExpiresAt  *time.Time
 	RevokedAt  *time.Time
 	Successor  KeyID     // that took its place when it was rotated; empty for none
-	Narrowing  Narrowing // to a part of the tenant
+	Narrowing  Narrowing `fact:"+"` // to a part of the tenant
 	Revision   int64
 }
 
@@ -68,6 +68,9 @@ func NewAPIKey(id KeyID, owner ID, d KeyDraft, text KeyText, now time.Time) (*AP
 
 // RestoreAPIKey rebuilds a key from what a store kept, without applying any rule.
 func RestoreAPIKey(s KeyState) *APIKey { return &APIKey{s.clone()} }
+
+// Facts are what the audit log says of it.
+func (k *APIKey) Facts() domain.Facts { return domain.FactsOf(k.state) }
 
 // State returns what a store has to keep.
 func (k *APIKey) State() KeyState { return k.state.clone() }

@@ -16,9 +16,9 @@ const (
 
 // Narrowing is what limits a key to a part of its tenant. The zero value limits nothing.
 type Narrowing struct {
-	SubTenant *SubTenantID // whose records it reaches, and to whom belongs what it creates; nil for all of the tenant
-	Rights    []Right      // what it may do, what is included among them; nil for all that its type may do
-	Workflows []string     // ids of the only workflows that it reaches; nil for all
+	SubTenant *SubTenantID `fact:"subTenantId"` // whose records it reaches, and to whom belongs what it creates; nil for all of the tenant
+	Rights    []Right      `fact:"permissions"` // what it may do, what is included among them; nil for all that its type may do
+	Workflows []string     `fact:"workflowIds"` // ids of the only workflows that it reaches; nil for all
 	NodeTypes []string     // the only node types that it may publish and run; nil for all
 	Subject   string       // who uses it, in the tenant's own words; empty for nobody in particular
 	Origins   []string     // from which pages a browser may use it besides the gateway's own, as scheme://host:port; nil for any

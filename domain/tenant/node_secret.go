@@ -33,6 +33,11 @@ func NewNodeSecret(owner ID, fresh domain.SigningSecret, now time.Time) *NodeSec
 // rule.
 func RestoreNodeSecret(s NodeSecretState) *NodeSecret { return &NodeSecret{s.clone()} }
 
+// Facts are what the audit log says of it.
+func (n *NodeSecret) Facts() domain.Facts {
+	return domain.Facts{"secret": domain.HiddenFact(n.state.Secrets.Current.Reveal())}
+}
+
 // State returns what a store has to keep.
 func (n *NodeSecret) State() NodeSecretState { return n.state.clone() }
 

@@ -250,6 +250,7 @@ type Caller struct {
 	Scope     Scope // which records the key reaches
 	Key       KeyID
 	KeyType   KeyType
+	KeyName   string    // for people
 	Narrowing Narrowing // what else limits the key
 	Settings  Settings  // the tenant's settings as they were when the caller was recognized
 	Member    Member    // who asks by a session, without a key; the zero value for nobody
@@ -259,7 +260,7 @@ type Caller struct {
 // CallerWith is who asks with a key of the tenant.
 func CallerWith(k *APIKey, ten *Tenant) Caller {
 	return Caller{
-		Scope: k.state.Narrowing.within(ten.ID()), Key: k.ID(), KeyType: k.Type(), Narrowing: k.state.Narrowing, Settings: ten.Settings(),
+		Scope: k.state.Narrowing.within(ten.ID()), Key: k.ID(), KeyType: k.Type(), KeyName: k.Name(), Narrowing: k.state.Narrowing, Settings: ten.Settings(),
 	}
 }
 

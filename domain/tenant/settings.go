@@ -80,7 +80,7 @@ type Settings struct {
 	TriggersOnPublish     TriggersOnPublish     // empty means MoveTriggers
 	Events                []Event               // when not empty, webhookConfig.event must be one of these names
 	CustomNodeEndpoint    string                // URL that runs custom nodes without an endpoint of their own; empty for none
-	Quotas                map[KeyType]Quota     // overrides of [DefaultQuota], set by the operator
+	Quotas                map[KeyType]Quota     `fact:"limits"` // overrides of [DefaultQuota], set by the operator
 	RunRetentionDays      *int                  // override of [DefaultRunRetentionDays], set by the operator; nil for none
 }
 

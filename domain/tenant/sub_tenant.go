@@ -38,7 +38,7 @@ type SubTenant struct{ state SubTenantState }
 type SubTenantState struct {
 	ID          RegistrationID
 	Tenant      ID
-	SubTenant   SubTenantID // unique within the tenant
+	SubTenant   SubTenantID `fact:"subTenantId"` // unique within the tenant
 	Name        string
 	Description *string // nil when none was given
 	Metadata    domain.Metadata
@@ -90,6 +90,9 @@ func RestoreSubTenant(s SubTenantState) *SubTenant {
 	s.Description = domain.CopyOf(s.Description)
 	return &SubTenant{s}
 }
+
+// Facts are what the audit log says of it.
+func (s *SubTenant) Facts() domain.Facts { return domain.FactsOf(s.state) }
 
 // State returns what a store has to keep.
 func (s *SubTenant) State() SubTenantState {

@@ -43,7 +43,7 @@ type State struct {
 	ID        ID
 	Name      string
 	Status    Status
-	Settings  Settings
+	Settings  Settings        `fact:"+"`
 	Metadata  domain.Metadata // the operator's
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -82,6 +82,9 @@ func Restore(s State) *Tenant {
 	s.Settings = s.Settings.clone()
 	return &Tenant{s}
 }
+
+// Facts are what the audit log says of it.
+func (t *Tenant) Facts() domain.Facts { return domain.FactsOf(t.state) }
 
 // State returns what a store has to keep.
 func (t *Tenant) State() State {

@@ -45,18 +45,18 @@ type Trigger struct{ state State }
 type State struct {
 	ID        ID
 	Tenant    tenant.ID
-	SubTenant tenant.SubTenantID // that of the workflow; empty when it belongs to the tenant as a whole
-	Version   workflow.VersionID
+	SubTenant tenant.SubTenantID `fact:"subTenantId"` // that of the workflow; empty when it belongs to the tenant as a whole
+	Version   workflow.VersionID `fact:"workflowVersionId"`
 	Name      string
 	Type      Type
 	Config    Config
 	Metadata  domain.Metadata
-	Active    bool
+	Active    bool `fact:"isActive"`
 	// ActivatedAt is when the schedule took effect: the creation, the last activation
 	// or the last change of the cron expression, interval or zone, whichever is last.
 	// Nothing is due before or at it, and intervals are counted from it.
-	ActivatedAt time.Time
-	LeftAt      *time.Time // since when it cannot fire because its version is not the active one any more; nil for a trigger that is not left behind
+	ActivatedAt time.Time  `fact:"-"`
+	LeftAt      *time.Time `fact:"-"` // since when it cannot fire because its version is not the active one any more; nil for a trigger that is not left behind
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Revision    int64 // 1 at first; a store raises it with every update and refuses a stale one
@@ -119,6 +119,9 @@ func New(id ID, owner tenant.ID, around References, d Draft, now time.Time) (*Tr
 
 // Restore rebuilds a trigger from what a store kept, without applying any rule.
 func Restore(s State) *Trigger { return &Trigger{s} }
+
+// Facts are what the audit log says of it.
+func (t *Trigger) Facts() domain.Facts { return domain.FactsOf(t.state) }
 
 // State returns what a store has to keep.
 func (t *Trigger) State() State { return t.state }

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -240,3 +241,12 @@ func (e Edge) clone() Edge {
 }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+// facts is a text that differs where graphs do.
+func (g Graph) facts() string {
+	text, _ := json.Marshal(domain.FactTree(struct { // it has no cycles and no numbers that JSON does not know
+		Nodes []Node
+		Edges []Edge
+	}{g.nodes, g.edges}))
+	return string(text)
+}

@@ -29,16 +29,16 @@ type Version struct{ state VersionState }
 // VersionState is everything a store keeps of a version.
 type VersionState struct {
 	ID          VersionID
-	Workflow    ID
+	Workflow    ID `fact:"workflowId"`
 	Tenant      tenant.ID
-	SubTenant   tenant.SubTenantID // that of the workflow
-	Number      int                // 1, 2, 3 … within the workflow
-	Graph       Graph
-	Metadata    domain.Metadata // its own, which may change when the graph may not any more
-	Pins        Pins            // likewise
-	Active      bool
-	Level       process.Level // what a process must have to run it; 0 for a draft
-	PublishedAt *time.Time    // when it last became active, nil for a draft
+	SubTenant   tenant.SubTenantID `fact:"subTenantId"` // that of the workflow
+	Number      int                `fact:"version"`     // 1, 2, 3 … within the workflow
+	Graph       Graph              `fact:"-"`
+	Metadata    domain.Metadata    // its own, which may change when the graph may not any more
+	Pins        Pins               `fact:"-"` // likewise
+	Active      bool               `fact:"isActive"`
+	Level       process.Level      `fact:"-"` // what a process must have to run it; 0 for a draft
+	PublishedAt *time.Time         // when it last became active, nil for a draft
 	CreatedAt   time.Time
 	Revision    int64 // 1 at first; a store raises it with every update and refuses a stale one
 }
@@ -88,6 +88,16 @@ func NewVersion(id VersionID, wf *Workflow, number int, d VersionDraft, newEdgeI
 func RestoreVersion(s VersionState) *Version {
 	s.PublishedAt = domain.CopyOf(s.PublishedAt)
 	return &Version{s}
+}
+
+// Facts are what the audit log says of it.
+func (v *Version) Facts() domain.Facts {
+	facts := domain.FactsOf(v.state)
+	facts["graph"] = domain.DigestFact(v.state.Graph.facts())
+	if !v.state.Pins.Empty() { // what payloads are like
+		facts["pins"] = domain.DigestFact(v.state.Pins.String())
+	}
+	return facts
 }
 
 // State returns what a store has to keep.

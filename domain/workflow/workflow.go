@@ -25,11 +25,11 @@ type Workflow struct{ state State }
 type State struct {
 	ID          ID
 	Tenant      tenant.ID
-	SubTenant   tenant.SubTenantID // empty when it belongs to the tenant as a whole
+	SubTenant   tenant.SubTenantID `fact:"subTenantId"` // empty when it belongs to the tenant as a whole
 	Name        string
 	Description *string // nil when none was given
 	Metadata    domain.Metadata
-	Active      bool
+	Active      bool `fact:"isActive"`
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Revision    int64 // 1 at first; a store raises it with every update and refuses a stale one
@@ -76,6 +76,9 @@ func Restore(s State) *Workflow {
 	s.Description = domain.CopyOf(s.Description)
 	return &Workflow{s}
 }
+
+// Facts are what the audit log says of it.
+func (w *Workflow) Facts() domain.Facts { return domain.FactsOf(w.state) }
 
 // State returns what a store has to keep.
 func (w *Workflow) State() State {

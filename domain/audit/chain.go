@@ -1,0 +1,191 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// Hash is a SHA-256. The zero value is in front of the first entry.
+type Hash [sha256.Size]byte
+
+// String writes it in hexadecimal digits.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// ParseHash reads what String writes.
+func ParseHash(text string) (h Hash, ok bool) {
+	bits, err := hex.DecodeString(text)
+	if err != nil || len(bits) != len(h) {
+		return h, false
+	}
+	return Hash(bits), true
+}
+
+// digest hashes texts so that none can be mistaken for a part of another one.
+type digest struct{ hash.Hash }
+
+func newDigest() digest { return digest{sha256.New()} }
+
+func (d digest) texts(all ...string) digest {
+	for _, text := range all {
+		d.number(int64(len(text)))
+		_, _ = d.Write([]byte(text)) // cannot fail
+	}
+	return d
+}
+
+func (d digest) number(n int64) { _ = binary.Write(d, binary.BigEndian, n) } // cannot fail
+
+func (d digest) sum() Hash { return Hash(d.Sum(nil)) }
+
+func (v Value) hash() Hash { return newDigest().texts(v.Salt, v.Name, v.Old, v.New).sum() }
+
+// isErased says whether only its hash is left.
+func (v Value) isErased() bool { return v.Salt == "" && v.Old == "" && v.New == "" }
+
+// chained is the hash of an entry at a place behind the one with a hash.
+func (e Entry) chained(behind Hash, sequence int64) Hash {
+	d := newDigest().texts("sluice audit 1", string(behind[:]))
+	d.number(sequence)
+	d.texts(string(e.ID), string(e.Tenant))
+	d.number(e.At.UnixMilli())
+	d.texts(string(e.ActorKind), e.ActorID, e.Action, e.Target.Kind, e.Target.ID, e.RequestID)
+	d.number(int64(len(e.Values)))
+	for _, v := range e.Values {
+		d.texts(v.Name, string(v.Hash[:]))
+	}
+	return d.sum()
+}
+
+// Head is where a chain ends, and where what is kept of it begins. It is kept apart from the entries, so that the
+// newest cannot vanish unseen.
+type Head struct {
+	Tenant   tenant.ID // empty for the operator's
+	Sequence int64     // of the newest entry, which is how many there have been; 0 for none
+	Hash     Hash      // of the newest entry
+	Pruned   Anchor
+}
+
+// Anchor is the last entry that was removed because it was old.
+type Anchor struct {
+	Sequence int64 // 0 where nothing was removed
+	Hash     Hash
+	At       time.Time
+}
+
+// Seal puts entries, in their order, at the end of the chain.
+func (h *Head) Seal(entries []Entry) {
+	for i := range entries {
+		h.Sequence++
+		h.Hash = entries[i].chained(h.Hash, h.Sequence)
+		entries[i].Sequence, entries[i].Hash = h.Sequence, h.Hash
+	}
+}
+
+// Prune says that the entry, and all before it, are removed.
+func (h *Head) Prune(last Entry) { h.Pruned = Anchor{last.Sequence, last.Hash, last.At} }
+
+// Problem is something that is wrong with a chain.
+type Problem struct {
+	Sequence int64 // at which place; 0 for the chain as a whole
+	Entry    ID    // empty where there is none
+	What     string
+}
+
+// String says it in one line.
+func (p Problem) String() string {
+	switch {
+	case p.Entry != "":
+		return fmt.Sprintf("entry %d (%s): %s", p.Sequence, p.Entry, p.What)
+	case p.Sequence > 0:
+		return fmt.Sprintf("entry %d: %s", p.Sequence, p.What)
+	default:
+		return p.What
+	}
+}
+
+// maxProblems is how many problems are told one by one.
+const maxProblems = 100
+
+// Verifier goes through a chain, from its oldest entry to its newest.
+type Verifier struct {
+	head     Head
+	known    *Hash // a head that was exported; nil for none
+	isKnown  bool  // the exported head is an entry
+	sequence int64 // of the entry before
+	hash     Hash  // of the entry before
+
+	Checked  int64     // entries
+	Erased   int64     // values that were erased
+	Problems []Problem // the first ones
+	Failed   int64     // how many problems there are
+}
+
+// NewVerifier begins with the head. known is one that was exported earlier, whose entry must still be there; nil for
+// none.
+func NewVerifier(head Head, known *Hash) *Verifier {
+	v := &Verifier{head: head, known: known, sequence: head.Pruned.Sequence, hash: head.Pruned.Hash}
+	v.isKnown = known == nil || *known == v.hash
+	return v
+}
+
+func (v *Verifier) fail(sequence int64, entry ID, format string, args ...any) {
+	if v.Failed++; len(v.Problems) < maxProblems {
+		v.Problems = append(v.Problems, Problem{sequence, entry, fmt.Sprintf(format, args...)})
+	}
+}
+
+// Next checks an entry. After a problem it goes on from what the entry says of itself, so that each is told once.
+func (v *Verifier) Next(e Entry) {
+	v.Checked++
+	if missing := e.Sequence - v.sequence - 1; missing > 0 {
+		v.fail(v.sequence+1, "", "%d missing before entry %d", missing, e.Sequence)
+	} else if e.chained(v.hash, e.Sequence) != e.Hash {
+		v.fail(e.Sequence, e.ID, "it is not what was chained here: it was altered, or stood elsewhere")
+	}
+	for _, value := range e.Values {
+		switch {
+		case value.isErased():
+			v.Erased++
+		case value.hash() != value.Hash:
+			v.fail(e.Sequence, e.ID, "%s was altered", value.Name)
+		}
+	}
+	if v.known != nil && e.Hash == *v.known {
+		v.isKnown = true
+	}
+	v.sequence, v.hash = e.Sequence, e.Hash
+}
+
+// Finish compares the end of the chain with its head.
+func (v *Verifier) Finish() {
+	switch {
+	case v.sequence < v.head.Sequence:
+		v.fail(v.sequence+1, "", "the newest %d are missing", v.head.Sequence-v.sequence)
+	case v.sequence > v.head.Sequence:
+		v.fail(0, "", "there are entries behind the end of the chain, which is entry %d", v.head.Sequence)
+	case v.hash != v.head.Hash:
+		v.fail(v.sequence, "", "it is not the end that was kept")
+	}
+	if !v.isKnown {
+		v.fail(0, "", "the head %s is not in the chain: entries were cut off, or altered, since it was exported", v.known)
+	}
+}
+
+func quote(text string) string {
+	quoted, _ := json.Marshal(text) // a text can always be written
+	return string(quoted)
+}
+
+func unquote(text string) (s string) {
+	if json.Unmarshal([]byte(text), &s) != nil {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,159 @@
+package audit_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/audit"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// chain is a sealed chain of some entries.
+func chain(n int) (audit.Head, []audit.Entry) {
+	head, salt := audit.Head{Tenant: "tenant_1"}, 0
+	var all []audit.Entry
+	for i := range n {
+		act := audit.Act{Chain: "tenant_1", Actor: audit.Actor{Kind: audit.ByKey, ID: "key_1", Name: "Ännas key", Subject: "anna"}, Action: "changeWorkflow", RequestID: "req", Address: "192.0.2.1"}
+		all = append(all, audit.New(audit.ID(fmt.Sprintf("aud_%d", i)), act, audit.Target{Kind: "workflow", ID: "wf_1"},
+			domain.Facts{"name": domain.TextFact(`"a"`), "same": domain.TextFact("1")}, domain.Facts{"name": domain.TextFact(`"b"`), "same": domain.TextFact("1"), "more": domain.TextFact("2")},
+			noon.Add(time.Duration(i)*time.Second), func() string { salt++; return fmt.Sprintf("%032d", salt) }))
+	}
+	head.Seal(all)
+	return head, all
+}
+
+func verify(head audit.Head, known *audit.Hash, all []audit.Entry) []string {
+	v := audit.NewVerifier(head, known)
+	for _, e := range all {
+		v.Next(e)
+	}
+	v.Finish()
+	told := make([]string, len(v.Problems))
+	for i, p := range v.Problems {
+		told[i] = p.String()
+	}
+	return told
+}
+
+func TestAnEntrySaysWhoDidWhat(t *testing.T) {
+	_, all := chain(1)
+	want := audit.Actor{Kind: audit.ByKey, ID: "key_1", Name: "Ännas key", Subject: "anna"}
+	if diff := cmp.Diff(want, all[0].Actor()); diff != "" || all[0].Address() != "192.0.2.1" {
+		t.Error(diff, all[0].Address())
+	}
+	if diff := cmp.Diff([]audit.Change{{Field: "more", New: "2"}, {Field: "name", Old: `"a"`, New: `"b"`}}, all[0].Changes()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestVerificationFindsWhatWasDone(t *testing.T) {
+	for claim, one := range map[string]struct {
+		do   func(head *audit.Head, all []audit.Entry) []audit.Entry
+		want []string
+	}{
+		"nothing": {func(_ *audit.Head, all []audit.Entry) []audit.Entry { return all }, []string{}},
+		"a value that was altered": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
+			all[2].Values[3].New = `"c"`
+			return all
+		}, []string{"entry 3 (aud_2): changes.more was altered"}},
+		"a value whose hash was altered with it": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
+			_, other := chain(5)
+			all[2].Values[0] = other[3].Values[0]
+			return all
+		}, []string{"entry 3 (aud_2): it is not what was chained here: it was altered, or stood elsewhere"}},
+		"an actor that was altered": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
+			all[0].ActorID = "key_2"
+			return all
+		}, []string{"entry 1 (aud_0): it is not what was chained here: it was altered, or stood elsewhere"}},
+		"an entry that is missing": {func(_ *audit.Head, all []audit.Entry) []audit.Entry { return slices.Delete(all, 1, 2) }, []string{"entry 2: 1 missing before entry 3"}},
+		"the oldest is missing":    {func(_ *audit.Head, all []audit.Entry) []audit.Entry { return all[1:] }, []string{"entry 1: 1 missing before entry 2"}},
+		"the newest are missing":   {func(_ *audit.Head, all []audit.Entry) []audit.Entry { return all[:3] }, []string{"entry 4: the newest 2 are missing"}},
+		"entries that were swapped": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
+			all[1], all[2] = all[2], all[1]
+			all[1].Sequence, all[2].Sequence = 2, 3
+			return all
+		}, []string{
+			"entry 2 (aud_2): it is not what was chained here: it was altered, or stood elsewhere", "entry 3 (aud_1): it is not what was chained here: it was altered, or stood elsewhere",
+			"entry 4 (aud_3): it is not what was chained here: it was altered, or stood elsewhere",
+		}},
+		"values that were erased": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
+			for i := range all[1].Values {
+				v := &all[1].Values[i]
+				v.Old, v.New, v.Salt = "", "", ""
+			}
+			return all
+		}, []string{}},
+		"old entries that were pruned": {func(head *audit.Head, all []audit.Entry) []audit.Entry {
+			head.Prune(all[1])
+			return all[2:]
+		}, []string{}},
+		"all entries were pruned": {func(head *audit.Head, all []audit.Entry) []audit.Entry {
+			head.Prune(all[4])
+			return nil
+		}, []string{}},
+		"an entry was added behind the end": {func(head *audit.Head, all []audit.Entry) []audit.Entry {
+			forged := *head
+			more := []audit.Entry{all[0]}
+			forged.Seal(more)
+			return append(all, more...)
+		}, []string{"there are entries behind the end of the chain, which is entry 5"}},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			head, all := chain(5)
+			all = one.do(&head, all)
+			if diff := cmp.Diff(one.want, verify(head, nil, all)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAHeadThatWasExportedFindsAChainThatWasMadeAnew(t *testing.T) {
+	head, all := chain(5)
+	known, old := head.Hash, all[2].Hash
+	if told := verify(head, &known, all); len(told) > 0 {
+		t.Error(told)
+	}
+	if told := verify(head, &old, all); len(told) > 0 {
+		t.Error("an earlier head is in the chain", told)
+	}
+	shorter := audit.Head{Tenant: head.Tenant}
+	cut := all[:4]
+	shorter.Seal(cut)
+	if told := verify(shorter, nil, cut); len(told) > 0 {
+		t.Error("with the database alone it cannot be seen", told)
+	}
+	if told := verify(shorter, &known, cut); len(told) != 1 || !strings.Contains(told[0], known.String()) {
+		t.Error(told)
+	}
+	head.Prune(all[4])
+	if told := verify(head, &known, nil); len(told) > 0 {
+		t.Error("an exported head may be all that is left", told)
+	}
+}
+
+func TestActsNameWhoeverActs(t *testing.T) {
+	embed := tenant.Caller{Scope: tenant.All("tenant_1"), Key: "emb_1", KeyType: tenant.Embed, KeyName: "n", Narrowing: tenant.Narrowing{Subject: "anna"}}
+	user := tenant.Caller{Scope: tenant.All("tenant_1"), KeyType: tenant.Session, Member: tenant.Member{User: "usr_1", Name: "Ben"}}
+	for _, one := range []struct {
+		who  tenant.Caller
+		want audit.Actor
+	}{
+		{tenant.Caller{Scope: tenant.All("tenant_1"), Key: "key_1", KeyType: tenant.Secret, KeyName: "n"}, audit.Actor{Kind: audit.ByKey, ID: "key_1", Name: "n"}},
+		{embed, audit.Actor{Kind: audit.ByEmbedToken, ID: "emb_1", Name: "n", Subject: "anna"}},
+		{user, audit.Actor{Kind: audit.ByUser, ID: "usr_1", Name: "Ben"}},
+	} {
+		want := audit.Act{Chain: "tenant_1", Actor: one.want, Action: "changeWorkflow", RequestID: "r", Address: "a"}
+		if diff := cmp.Diff(want, audit.ActOf(one.who, tenant.ChangeWorkflow, "r", "a")); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package audit
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// ID identifies an entry.
+type ID string
+
+// IDPrefix begins every [ID].
+const IDPrefix = "aud"
+
+// DefaultRetention is how long entries are kept unless the operator says otherwise.
+const DefaultRetention = 400 * 24 * time.Hour
+
+// ActorKind says by what somebody acted.
+type ActorKind string
+
+// The kinds of actors.
+const (
+	ByKey         ActorKind = "apiKey"
+	ByEmbedToken  ActorKind = "embedToken"
+	ByUser        ActorKind = "user" // of the console
+	ByOperator    ActorKind = "operator"
+	ByCommandLine ActorKind = "commandLine"
+)
+
+// ActorKinds are all of them.
+func ActorKinds() []ActorKind {
+	return []ActorKind{ByKey, ByEmbedToken, ByUser, ByOperator, ByCommandLine}
+}
+
+// Actor is who acted.
+type Actor struct {
+	Kind    ActorKind
+	ID      string // of the key, the token or the user; of the operator the name of the token
+	Name    string // for people; empty for none
+	Subject string // who used an embed token, in the tenant's own words; empty for nobody in particular
+}
+
+// Act is what somebody is about to do, and how it reached the gateway.
+type Act struct {
+	Chain     tenant.ID // in whose log it stands; empty for the operator's
+	Actor     Actor
+	Action    string // the operation, as in the API description
+	RequestID string // empty where there was no request
+	Address   string // of who made the request; empty where there was none
+}
+
+// ActOf is what a caller does through an operation.
+func ActOf(who tenant.Caller, op tenant.Operation, requestID, address string) Act {
+	act := Act{Chain: who.Tenant(), Action: string(op), RequestID: requestID, Address: address}
+	switch who.KeyType {
+	case tenant.Session:
+		act.Actor = Actor{Kind: ByUser, ID: string(who.Member.User), Name: who.Member.Name}
+	case tenant.Embed:
+		act.Actor = Actor{Kind: ByEmbedToken, ID: string(who.Key), Name: who.KeyName, Subject: who.Narrowing.Subject}
+	default:
+		act.Actor = Actor{Kind: ByKey, ID: string(who.Key), Name: who.KeyName, Subject: who.Narrowing.Subject}
+	}
+	return act
+}
+
+// Target is what an act changed.
+type Target struct {
+	Kind string // workflow, trigger …
+	ID   string
+}
+
+// Entry is one change. Who it was, from where and what changed are values: each enters the chain by a salted hash, so
+// that it can be erased and the chain still holds.
+type Entry struct {
+	ID        ID
+	Tenant    tenant.ID // empty in the operator's log
+	At        time.Time
+	ActorKind ActorKind
+	ActorID   string
+	Action    string
+	Target    Target
+	RequestID string
+	Values    []Value
+	Sequence  int64 // its place in the chain, from 1; 0 until it is sealed
+	Hash      Hash  // zero until it is sealed
+}
+
+// Value is something of an entry that can be erased.
+type Value struct {
+	Name string // one of the names below, or changePrefix and the name of a field
+	Old  string // JSON; empty where there was none
+	New  string // JSON; empty where there is none
+	Salt string // hex; empty once it is erased
+	Hash Hash
+}
+
+// Names of values. A field that changed has a prefix of its own.
+const (
+	actorName    = "actor.name"
+	actorSubject = "actor.subject"
+	address      = "address"
+	changePrefix = "changes."
+)
+
+// Change is a field that changed.
+type Change struct {
+	Field string
+	Old   string // JSON; empty where there was none
+	New   string // JSON; empty where there is none
+}
+
+// SaltBytes is how many random bytes salt a value.
+const SaltBytes = 16
+
+// New makes the entry of an act on a target, of which before and after are known: before is nil for one that was made,
+// and after for one that was removed. salt draws the salt of a value, in hexadecimal digits.
+func New(id ID, a Act, on Target, before, after domain.Facts, now time.Time, salt func() string) Entry {
+	e := Entry{
+		ID: id, Tenant: a.Chain, At: now, ActorKind: a.Actor.Kind, ActorID: a.Actor.ID, Action: a.Action, Target: on, RequestID: a.RequestID,
+	}
+	add := func(name, old, fresh string) {
+		v := Value{Name: name, Old: old, New: fresh, Salt: salt()}
+		v.Hash = v.hash()
+		e.Values = append(e.Values, v)
+	}
+	for _, said := range []struct{ name, text string }{{actorName, a.Actor.Name}, {actorSubject, a.Actor.Subject}, {address, a.Address}} {
+		if said.text != "" {
+			add(said.name, "", quote(said.text))
+		}
+	}
+	names := slices.Collect(maps.Keys(before))
+	for name := range after {
+		if _, both := before[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if before[name] != after[name] {
+			add(changePrefix+name, before[name].String(), after[name].String())
+		}
+	}
+	return e
+}
+
+// Actor is who acted; a name or a subject that was erased is empty.
+func (e Entry) Actor() Actor {
+	return Actor{Kind: e.ActorKind, ID: e.ActorID, Name: e.said(actorName), Subject: e.said(actorSubject)}
+}
+
+// Address is where the request came from; empty where there was none, and once it is erased.
+func (e Entry) Address() string { return e.said(address) }
+
+func (e Entry) said(name string) string {
+	for _, v := range e.Values {
+		if v.Name == name {
+			return unquote(v.New)
+		}
+	}
+	return ""
+}
+
+// Changes are the fields that changed, in the order of their names. One that was erased has neither value.
+func (e Entry) Changes() []Change {
+	var all []Change
+	for _, v := range e.Values {
+		if field, ok := strings.CutPrefix(v.Name, changePrefix); ok {
+			all = append(all, Change{field, v.Old, v.New})
+		}
+	}
+	return all
+}
+
+// Filter says which entries fit. Empty members fit all.
+type Filter struct {
+	Actor  string // the identifier
+	Action string
+	Target string // the identifier
+	From   *time.Time
+	To     *time.Time // before which they were made
+}
