@@ -74,6 +74,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 			Users: users{in}, Memberships: memberships{in}, OfUsers: membershipsOfUsers{in}, Sessions: sessions{in}, Links: links{in},
 		},
 		Sealed:   secrets{in},
+		Audit:    outbound.AuditStores{Log: auditLog{in}, Sealing: auditSealing{in}, Chain: auditChain{in}},
 		Runs:     s.Runs.In(u),
 		Webhooks: s.Webhooks.In(u),
 	}

@@ -67,6 +67,7 @@ type Stores struct {
 	Hooks               HookStores
 	Members             MemberStores
 	Sealed              SealedRepository
+	Audit               AuditStores
 	Webhooks            WebhookStores
 	Runs                RunStores
 }

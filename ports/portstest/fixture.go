@@ -52,6 +52,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("Runs", func(t *testing.T) { RunStores(t, open) })
 	t.Run("Members", func(t *testing.T) { Members(t, open) })
 	t.Run("Scopes", func(t *testing.T) { Scopes(t, open) })
+	t.Run("Audit", func(t *testing.T) { Audit(t, open) })
 }
 
 // noon is the instant of every fixture, to the millisecond.

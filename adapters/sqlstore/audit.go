@@ -1,0 +1,146 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/audit"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type auditLog struct{ *unit }
+
+var _ outbound.AuditLog = auditLog{}
+
+const auditColumns = `tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said, seq, hash`
+
+type auditRow struct {
+	Tenant     string    `db:"tenant_id"`
+	ID         string    `db:"id"`
+	At         time.Time `db:"at"`
+	ActorKind  string    `db:"actor_kind"`
+	ActorID    string    `db:"actor_id"`
+	Action     string    `db:"action"`
+	TargetKind string    `db:"target_kind"`
+	TargetID   string    `db:"target_id"`
+	RequestID  string    `db:"request_id"`
+	Said       string    `db:"said"`
+	Seq        *int64    `db:"seq"`
+	Hash       []byte    `db:"hash"`
+}
+
+// Targets are where the columns of a list go.
+func (row *auditRow) Targets() []any {
+	return []any{
+		&row.Tenant, &row.ID, &row.At, &row.ActorKind, &row.ActorID, &row.Action, &row.TargetKind, &row.TargetID, &row.RequestID, &row.Said, &row.Seq, &row.Hash,
+	}
+}
+
+// Size is the length of its texts.
+func (row *auditRow) Size() int { return len(row.Said) }
+
+// SizeSQL is the same, of the columns.
+func (*auditRow) SizeSQL() string { return `octet_length(said)` }
+
+func (row auditRow) restore() (audit.Entry, error) {
+	e := audit.Entry{
+		ID: audit.ID(row.ID), Tenant: tenant.ID(row.Tenant), At: row.At.UTC(), ActorKind: audit.ActorKind(row.ActorKind), ActorID: row.ActorID, Action: row.Action,
+		Target: audit.Target{Kind: row.TargetKind, ID: row.TargetID}, RequestID: row.RequestID,
+	}
+	if row.Seq != nil {
+		e.Sequence = *row.Seq
+		copy(e.Hash[:], row.Hash) // one of another length was altered, and so it is found
+	}
+	var said [][5]string
+	if err := json.Unmarshal([]byte(row.Said), &said); err != nil {
+		return e, fmt.Errorf("audit entry %s: %w", row.ID, err)
+	}
+	for _, v := range said {
+		hash, _ := audit.ParseHash(v[4]) // one that is none was altered
+		e.Values = append(e.Values, audit.Value{Name: v[0], Old: v[1], New: v[2], Salt: v[3], Hash: hash})
+	}
+	return e, nil
+}
+
+func encodeSaid(values []audit.Value) (string, error) {
+	said := make([][5]string, len(values))
+	for i, v := range values {
+		said[i] = [5]string{v.Name, v.Old, v.New, v.Salt, v.Hash.String()}
+	}
+	text, err := json.Marshal(said)
+	return string(text), err
+}
+
+// Append adds entries.
+func (s auditLog) Append(ctx context.Context, entries ...audit.Entry) error {
+	for _, e := range entries {
+		said, err := encodeSaid(e.Values)
+		if err != nil {
+			return s.Fail(fmt.Errorf("encode audit entry: %w", err))
+		}
+		_, err = s.Exec(ctx, "append to the audit log", `INSERT INTO audit_entries (tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			string(e.Tenant), string(e.ID), e.At, string(e.ActorKind), e.ActorID, e.Action, e.Target.Kind, e.Target.ID, e.RequestID, said)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var auditSorted = map[string]string{domain.DefaultSortField: "at"}
+
+func auditList(owner tenant.ID, f audit.Filter) *core.List {
+	l := core.NewList("audit_entries", auditColumns, tenant.All(owner), core.ScopeCondition{}, auditSorted)
+	for _, one := range []struct{ column, value string }{{"actor_id", f.Actor}, {"action", f.Action}, {"target_id", f.Target}} {
+		if one.value != "" {
+			l.Equal(one.column, one.value)
+		}
+	}
+	if f.From != nil {
+		l.Where = append(l.Where, "at >= "+l.Arg(f.From.UTC()))
+	}
+	if f.To != nil {
+		l.Where = append(l.Where, "at < "+l.Arg(f.To.UTC()))
+	}
+	return l
+}
+
+// List reads a page of a tenant's entries.
+func (s auditLog) List(ctx context.Context, owner tenant.ID, f audit.Filter, q domain.Query) (domain.Page[audit.Entry], error) {
+	return core.ReadPage(ctx, s.Unit, auditList(owner, f), q, auditRow.restore)
+}
+
+// After reads entries behind a place.
+func (s auditLog) After(ctx context.Context, owner tenant.ID, f audit.Filter, place outbound.AuditPlace, limit int) ([]audit.Entry, error) {
+	l := auditList(owner, f)
+	if place.ID != "" {
+		l.Where = append(l.Where, "(at, id) > ("+l.Arg(place.At.UTC())+", "+l.Arg(string(place.ID))+")")
+	}
+	condition := "tenant_id = $1"
+	for _, one := range l.Where {
+		condition += " AND " + one
+	}
+	return s.entries(ctx, condition+` ORDER BY at, id LIMIT `+l.Arg(limit), l.Args...)
+}
+
+// entries reads the entries that fit.
+func (s auditLog) entries(ctx context.Context, condition string, args ...any) ([]audit.Entry, error) {
+	var rows []auditRow
+	if err := s.ReadRows(ctx, "read the audit log", &rows, `SELECT `+auditColumns+` FROM audit_entries WHERE `+condition, args...); err != nil {
+		return nil, err
+	}
+	all := make([]audit.Entry, len(rows))
+	for i, row := range rows {
+		var err error
+		if all[i], err = row.restore(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

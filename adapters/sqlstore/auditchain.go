@@ -1,0 +1,143 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/domain/audit"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type auditSealing struct{ *unit }
+
+var _ outbound.AuditSealing = auditSealing{}
+
+type auditChain struct{ *unit }
+
+var _ outbound.AuditChain = auditChain{}
+
+const headColumns = `tenant_id, seq, hash, pruned_seq, pruned_hash, pruned_at`
+
+type headRow struct {
+	Tenant     string     `db:"tenant_id"`
+	Seq        int64      `db:"seq"`
+	Hash       []byte     `db:"hash"`
+	PrunedSeq  int64      `db:"pruned_seq"`
+	PrunedHash []byte     `db:"pruned_hash"`
+	PrunedAt   *time.Time `db:"pruned_at"`
+}
+
+func (row headRow) restore() audit.Head {
+	h := audit.Head{Tenant: tenant.ID(row.Tenant), Sequence: row.Seq, Pruned: audit.Anchor{Sequence: row.PrunedSeq}}
+	copy(h.Hash[:], row.Hash)
+	copy(h.Pruned.Hash[:], row.PrunedHash)
+	if row.PrunedAt != nil {
+		h.Pruned.At = row.PrunedAt.UTC()
+	}
+	return h
+}
+
+// Unsealed reads whose entries wait.
+func (s auditSealing) Unsealed(ctx context.Context, limit int) ([]outbound.AuditBacklog, error) {
+	var rows []struct {
+		Tenant string       `db:"tenant_id"`
+		Since  core.Instant `db:"since"`
+	}
+	err := s.ReadRows(ctx, "look for entries to seal", &rows, `SELECT tenant_id, min(at) AS since FROM audit_entries WHERE seq IS NULL GROUP BY tenant_id ORDER BY since, tenant_id LIMIT $1`, limit)
+	all := make([]outbound.AuditBacklog, len(rows))
+	for i, row := range rows {
+		all[i] = outbound.AuditBacklog{Tenant: tenant.ID(row.Tenant), Since: row.Since.UTC()}
+	}
+	return all, err
+}
+
+// Hold makes the head if there is none, and claims it.
+func (s auditSealing) Hold(ctx context.Context, owner tenant.ID) (head audit.Head, ok bool, err error) {
+	var none audit.Hash
+	_, err = s.Exec(ctx, "begin a chain", `INSERT INTO audit_heads (tenant_id, seq, hash, pruned_seq, pruned_hash) VALUES ($1, 0, $2, 0, $2) ON CONFLICT (tenant_id) DO NOTHING`, string(owner), none[:])
+	if err != nil {
+		return head, false, err
+	}
+	var rows []headRow
+	err = s.ReadRows(ctx, "hold the head of a chain", &rows, `SELECT `+headColumns+` FROM audit_heads WHERE tenant_id = $1`+s.store.dialect.ClaimRows, string(owner))
+	if err != nil || len(rows) == 0 {
+		return head, false, err
+	}
+	return rows[0].restore(), true, nil
+}
+
+// Next reads entries that wait.
+func (s auditSealing) Next(ctx context.Context, owner tenant.ID, limit int) ([]audit.Entry, error) {
+	return auditLog(s).entries(ctx, `tenant_id = $1 AND seq IS NULL ORDER BY at, id LIMIT $2`, string(owner), limit)
+}
+
+// Seal keeps places and hashes.
+func (s auditSealing) Seal(ctx context.Context, head audit.Head, entries []audit.Entry) error {
+	for _, e := range entries {
+		_, err := s.Exec(ctx, "seal an entry", `UPDATE audit_entries SET seq = $1, hash = $2 WHERE tenant_id = $3 AND id = $4 AND seq IS NULL`, e.Sequence, e.Hash[:], string(e.Tenant), string(e.ID))
+		if err != nil {
+			return err
+		}
+	}
+	return auditChain(s).keep(ctx, head)
+}
+
+// keep writes a head.
+func (s auditChain) keep(ctx context.Context, h audit.Head) error {
+	var prunedAt *time.Time
+	if h.Pruned.Sequence > 0 {
+		prunedAt = &h.Pruned.At
+	}
+	_, err := s.Exec(ctx, "keep the head of a chain", `UPDATE audit_heads SET seq = $1, hash = $2, pruned_seq = $3, pruned_hash = $4, pruned_at = $5 WHERE tenant_id = $6`,
+		h.Sequence, h.Hash[:], h.Pruned.Sequence, h.Pruned.Hash[:], prunedAt, string(h.Tenant))
+	return err
+}
+
+// Head reads the head of a chain.
+func (s auditChain) Head(ctx context.Context, owner tenant.ID) (audit.Head, error) {
+	var row headRow
+	err := s.ReadRow(ctx, "read the head of a chain", &row, `SELECT `+headColumns+` FROM audit_heads WHERE tenant_id = $1`, string(owner))
+	if errors.Is(err, sql.ErrNoRows) {
+		return audit.Head{Tenant: owner}, nil
+	}
+	return row.restore(), err
+}
+
+// Heads reads heads of chains.
+func (s auditChain) Heads(ctx context.Context, behind *tenant.ID, limit int) ([]audit.Head, error) {
+	condition, args := ``, []any{limit}
+	if behind != nil {
+		condition, args = ` WHERE tenant_id > $2`, append(args, string(*behind))
+	}
+	var rows []headRow
+	err := s.ReadRows(ctx, "read heads of chains", &rows, `SELECT `+headColumns+` FROM audit_heads`+condition+` ORDER BY tenant_id LIMIT $1`, args...)
+	all := make([]audit.Head, len(rows))
+	for i, row := range rows {
+		all[i] = row.restore()
+	}
+	return all, err
+}
+
+// Sealed reads a part of a chain.
+func (s auditChain) Sealed(ctx context.Context, owner tenant.ID, behind int64, limit int) ([]audit.Entry, error) {
+	return auditLog(s).entries(ctx, `tenant_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`, string(owner), behind, limit)
+}
+
+// Aged reads whose entries are old.
+func (s auditChain) Aged(ctx context.Context, before time.Time, limit int) ([]tenant.ID, error) {
+	var ids []tenant.ID
+	err := s.ReadRows(ctx, "look for old entries", &ids, `SELECT DISTINCT tenant_id FROM audit_entries WHERE at < $1 AND seq IS NOT NULL ORDER BY tenant_id LIMIT $2`, before.UTC(), limit)
+	return ids, err
+}
+
+// Prune removes the beginning of a chain.
+func (s auditChain) Prune(ctx context.Context, head audit.Head) error {
+	if _, err := s.Exec(ctx, "prune a chain", `DELETE FROM audit_entries WHERE tenant_id = $1 AND seq <= $2`, string(head.Tenant), head.Pruned.Sequence); err != nil {
+		return err
+	}
+	return s.keep(ctx, head)
+}
