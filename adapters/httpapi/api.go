@@ -53,6 +53,8 @@ type Ports struct {
 	HookDeliveries    inbound.HookDeliveries
 	WebhookEndpoints  inbound.WebhookEndpoints
 	WebhookDeliveries inbound.WebhookDeliveries
+
+	OperatorRuns inbound.OperatorRuns
 }
 
 // Options are the operator's choices, and what else the API needs.
@@ -139,7 +141,7 @@ func New(ports Ports, opts Options) (*API, error) {
 	a.serveHooks()
 	a.serveConsent()
 	a.serveAnswerPages()
-	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Keys{
+	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Runs{All: ports.OperatorRuns, Runs: ports.Runs, Hold: a.holdRunForOperator}, operator.Keys{
 		List: a.listKeys, Create: a.createKey, Revoke: a.revokeKey("keyId"), Rotate: a.rotateKey("keyId"),
 	}, opts.OperatorTokens, opts.Now)
 	return a, nil

@@ -128,7 +128,7 @@ func (g *gateway) built(options ...option) *gateway {
 		Jobs: jobs.New(store, g.clock, g.random),
 
 		ListChanges: firstChanges{changes.New(store, budget.New(1<<20), g.random)},
-		Runs:        moved,
+		Runs:        moved, OperatorRuns: runs.NewOperator(work),
 		Trying:      moved,
 		Pauses:      runs.NewQuestions(moved),
 		AnswerPages: runs.NewPages(moved, limiter),

@@ -188,8 +188,11 @@ func TestEveryDocumentedErrorOfTheOperatorCanBeProvoked(t *testing.T) {
 	}
 	elsewhere := map[string]string{ // and the tests in which they are provoked
 		"DELETE /v1/operator/tenants/{id}/api-keys/{keyId} last_secret_key": "TestTheOperatorCannotTakeTheLastSecretKeyNorReachAnotherTenantsKeys",
+		"GET /v1/operator/runs/{id} runs_busy":                              "TestLargeRunsBehindTheWholeGateway",
+		"POST /v1/operator/runs/{id}/retry concurrency_limit":               "TestARunIsNotRetriedWhereThereIsNoRoom",
+		"POST /v1/operator/runs/{id}/retry version_not_found":               "TestAFailedRunIsRetried",
 	}
-	if len(said) != 12 {
+	if len(said) != 16 {
 		t.Errorf("%d operations are described", len(said))
 	}
 	for r := range said {
@@ -211,9 +214,8 @@ func TestEveryDocumentedErrorOfTheOperatorCanBeProvoked(t *testing.T) {
 // ways that have nothing to do with what it does.
 func (g *gateway) provokedByOperator(r httpapi.Route, without *gateway) (found []string) {
 	g.Helper()
-	c := g.customer("Acme")
-	key := fmt.Sprint(g.operate(http.MethodPost, tenantsPath+"/"+string(c.id)+"/api-keys", `{"type":"public"}`).field(g.T, "id"))
-	path := fillOperators(r.Path, string(c.id), key)
+	id, key := g.operated(r)
+	path := fillOperators(r.Path, id, key)
 	said := func(a answer) {
 		var body struct{ Code string }
 		if a.status >= http.StatusBadRequest && json.Unmarshal([]byte(a.body), &body) == nil {
@@ -231,7 +233,7 @@ func (g *gateway) provokedByOperator(r httpapi.Route, without *gateway) (found [
 	}
 	said(g.send(r.Method, path, "", "", "Authorization", "Bearer "+narrowed))
 	said(g.operate(http.MethodPut, path, ""))
-	said(g.operate(r.Method, fillOperators(r.Path, string(c.id), nobodysKey), "", "If-Match", `"7"`))
+	said(g.operate(r.Method, fillOperators(r.Path, id, nobodysKey), "", "If-Match", `"7"`))
 	said(g.operate(r.Method, fillOperators(r.Path, "tenant_7zzzzzzzzzzzzzzzzzzzzzzzzz", key), ""))
 	for _, query := range []string{"?limit=%", "?limit=0", "?color=red"} {
 		said(g.operate(r.Method, path+query, ""))
@@ -239,7 +241,7 @@ func (g *gateway) provokedByOperator(r httpapi.Route, without *gateway) (found [
 	if r.Method == http.MethodGet || r.Method == http.MethodDelete {
 		return found
 	}
-	for _, body := range []string{`{"a":`, `{"a":1}`, `[]`, `{"name":"` + strings.Repeat("a", 1<<20) + `"}`} {
+	for _, body := range []string{`{"a":`, `{"a":1}`, `{"reason":1}`, `[]`, `{"name":"` + strings.Repeat("a", 1<<20) + `"}`} {
 		said(g.operate(r.Method, path, body))
 	}
 	said(g.operate(r.Method, path, `{}`, "Content-Type", "text/plain"))
@@ -252,6 +254,8 @@ func (g *gateway) provokedByOperator(r httpapi.Route, without *gateway) (found [
 	}
 	if r.Method == http.MethodPost {
 		said(g.operate(r.Method, path, `{}`, "X-Idempotency-Key", strings.Repeat("k", 1000)))
+		id, key := g.operated(r) // on which nothing has been done yet
+		path := fillOperators(r.Path, id, key)
 		for _, asked := range operatorPosts(r.Path) {
 			said(g.operate(r.Method, path, asked, "X-Idempotency-Key", r.Path))
 		}

@@ -41,9 +41,24 @@ func operatorRoutes(g *gateway) []httpapi.Route {
 	return all
 }
 
-// fillOperators puts a customer and one of its keys into the path of an operator's route.
-func fillOperators(path, owner, key string) string {
-	return strings.NewReplacer("{id}", owner, "{keyId}", key).Replace(path)
+// fillOperators puts a customer, or a run, and one of its keys into the path of an operator's route.
+func fillOperators(path, id, key string) string {
+	return strings.NewReplacer("{id}", id, "{keyId}", key).Replace(path)
+}
+
+// operated is a customer that an operator's route can be tried with: its own identifier or that of a run of its, as the
+// path wants it, and a key.
+func (g *gateway) operated(r httpapi.Route) (id, key string) {
+	g.Helper()
+	e := g.fixture("Acme")
+	if !strings.HasPrefix(r.Path, operatorRunsPath) {
+		return string(e.id), fmt.Sprint(g.operate(http.MethodPost, tenantsPath+"/"+string(e.id)+"/api-keys", `{"type":"public"}`).field(g.T, "id"))
+	}
+	g.addRuns(e)
+	if strings.HasSuffix(r.Path, "/retry") {
+		return e.ids["failed"], ""
+	}
+	return e.ids["runs"], ""
 }
 
 const nobodysKey = "key_7zzzzzzzzzzzzzzzzzzzzzzzzz"
@@ -54,7 +69,7 @@ func TestWithoutATokenThereIsNothingOfTheOperators(t *testing.T) {
 	health := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.HealthOnly = true })
 	c := without.customer("Acme")
 	routes := operatorRoutes(with)
-	if len(routes) != 12 || len(operatorRoutes(without)) != 0 || len(operatorRoutes(health)) != 0 {
+	if len(routes) != 16 || len(operatorRoutes(without)) != 0 || len(operatorRoutes(health)) != 0 {
 		t.Fatalf("the routes are %v", routes)
 	}
 	for _, r := range routes {
@@ -223,9 +238,10 @@ func operatorPosts(path string) [2]string {
 	bodies := map[string][2]string{
 		tenantsPath: {`{"name":"once"}`, `{"name":"other"}`}, tenantsPath + "/{id}/api-keys": {`{"type":"public"}`, `{"type":"secret"}`},
 		tenantsPath + "/{id}/api-keys/{keyId}/rotate": {`{"graceSeconds":60}`, `{"graceSeconds":61}`},
+		operatorRunsPath + "/{id}/cancel":             {`{"reason":"a"}`, `{"reason":"b"}`},
 	}[path]
 	if bodies[0] == "" {
-		return [2]string{`{}`, `{"name":"Acme"}`} // what the tenant is answered with
+		return [2]string{`{}`, `{"createdAt":"then"}`} // what the tenant, or the run, is answered with
 	}
 	return bodies
 }
@@ -239,10 +255,9 @@ func TestEveryPostOfTheOperatorTakesEffectOnceForItsKey(t *testing.T) {
 		}
 		made++
 		t.Run(r.Path, func(t *testing.T) {
-			c := g.customer("Acme")
-			key := fmt.Sprint(g.operate(http.MethodPost, tenantsPath+"/"+string(c.id)+"/api-keys", `{"type":"public"}`).field(t, "id"))
+			id, key := g.operated(r)
 			posts := operatorPosts(r.Path)
-			path := fillOperators(r.Path, string(c.id), key)
+			path := fillOperators(r.Path, id, key)
 			post := func(body string) answer { return g.operate(http.MethodPost, path, body, "X-Idempotency-Key", "k") }
 			first := post(posts[0])
 			if first.status >= http.StatusBadRequest {
@@ -260,7 +275,7 @@ func TestEveryPostOfTheOperatorTakesEffectOnceForItsKey(t *testing.T) {
 			}
 		})
 	}
-	if made != 5 {
+	if made != 7 {
 		t.Errorf("%d routes are POST", made)
 	}
 }

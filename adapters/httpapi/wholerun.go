@@ -53,6 +53,17 @@ func (a *API) holdRun(ctx context.Context, who tenant.Caller, id run.ID, held *s
 	}
 }
 
+// holdRunForOperator reads a run of which little is shown, and keeps memory for it until it is released.
+func (a *API) holdRunForOperator(ctx context.Context, who tenant.Caller, id run.ID) (whole *run.Run, release func(), err error) {
+	held := stream.Reserve(a.memory.Pages, who.Tenant())
+	found, err := a.holdRun(ctx, who, id, &held)
+	if err != nil {
+		held.Release()
+		return nil, nil, err
+	}
+	return found.Run, held.Release, nil
+}
+
 func weightOfLogs(logs map[workflow.NodeID][]string) (size int) {
 	const header = 16 // of a string
 	for _, lines := range logs {

@@ -394,6 +394,7 @@ func (g *gateway) refusesLargeRuns(t *testing.T, e fixture, simulated, id, small
 	requests := []struct{ method, path, body, busy, then string }{
 		{http.MethodPost, simulated, filled(large + 1), "503 runs_busy 1", "200"}, // which was done before
 		{http.MethodGet, runsPath + "/" + id, "", "503 runs_busy 1", "200"},
+		{http.MethodGet, operatorRunsPath + "/" + id, "", "503 runs_busy 1", "200"},
 		{http.MethodPost, runsPath + "/" + id + "/retry", "", "409", "409"},
 		{http.MethodPost, runsPath + "/" + id + "/cancel", "", "200", "409"},
 		{http.MethodPost, simulated, filled(large), "503 runs_busy 1", "200"},
@@ -403,6 +404,9 @@ func (g *gateway) refusesLargeRuns(t *testing.T, e fixture, simulated, id, small
 		{http.MethodPost, runsPath + "/run_00000000000000000000000000/cancel", "", "404", "404"},
 	}
 	send := func(method, path, body string) answer {
+		if strings.HasPrefix(path, operatorRunsPath) {
+			return g.operate(method, path, body)
+		}
 		if body == filled(large+1) {
 			return g.send(method, path, e.secret, body, "X-Idempotency-Key", "before")
 		}

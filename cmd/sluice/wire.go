@@ -68,6 +68,7 @@ var core = wire.NewSet(
 	jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)),
 	jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)),
 	runs.NewQuestions, wire.Bind(new(inbound.Pauses), new(*runs.Questions)),
+	runs.NewOperator, wire.Bind(new(inbound.OperatorRuns), new(*runs.Operator)),
 	runs.NewPages, wire.Bind(new(inbound.AnswerPages), new(*runs.Pages)),
 	processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)),
 	schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)),

@@ -51,3 +51,28 @@ type Summary struct {
 	FinishedAt *time.Time // nil until finished
 	WakeAt     *time.Time // see Run.WakeAt
 }
+
+// OperatorFilter narrows a list of the runs of all tenants; the zero value takes all of them.
+type OperatorFilter struct {
+	Tenant tenant.ID  // empty for any
+	Status Status     // empty for any
+	Before *time.Time // those that were created before
+}
+
+// OperatorSortFields lists what the runs of all tenants can be sorted by.
+func OperatorSortFields() []string { return []string{"createdAt"} }
+
+// Waiting is a run that a worker could move on and that none has.
+type Waiting struct {
+	Run    ID
+	Tenant tenant.ID
+	Since  time.Time
+}
+
+// Standing is a run and where it stands among those that wait for a worker.
+type Standing struct {
+	Summary
+	FreeAt      *time.Time // when a worker can next have it; nil for never
+	Worker      string     // that has it; empty for none
+	LeasedUntil *time.Time // until when; what is past may have been left by a process that ended
+}

@@ -100,6 +100,19 @@ type Runs interface {
 	Resume(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, c run.ResumeCall) error
 }
 
+// OperatorRuns shows the operator of the gateway runs of all tenants.
+type OperatorRuns interface {
+	// List returns a page of them.
+	List(ctx context.Context, f run.OperatorFilter, q domain.Query) (domain.Page[run.Summary], error)
+
+	// OldestWaiting returns the run that has waited for a worker for the longest time; ok is
+	// false when none waits.
+	OldestWaiting(ctx context.Context) (oldest run.Waiting, ok bool, err error)
+
+	// Get returns a run of any tenant. An unknown one is NotFound with the code run_not_found.
+	Get(ctx context.Context, id run.ID) (run.Standing, error)
+}
+
 // Trying is how a version is tried before anything depends on it. An unknown version is NotFound
 // with the code version_not_found.
 type Trying interface {

@@ -21,6 +21,7 @@ type RunStores struct {
 	Shared   SharedPayloads
 	Queue    RunQueue
 	Overview RunOverview
+	All      AllRuns
 	Origins  RunOrigins
 	Families RunFamilies
 	Loops    RunLoops
@@ -339,4 +340,20 @@ type RunOrigin struct {
 
 	// Orphaned says that there is no such workflow any more.
 	Orphaned bool
+}
+
+// AllRuns looks at the runs of all tenants, for the operator.
+type AllRuns interface {
+	// List returns a page of the runs of all tenants, also of those that others started, to be
+	// sorted by createdAt. For each tenant it costs as much as there is on the page and before
+	// it, and the total as much as there are runs that fit, in an index.
+	List(ctx context.Context, f run.OperatorFilter, q domain.Query) (domain.Page[run.Summary], error)
+
+	// Get returns a run of any tenant. An unknown id is NotFound with the code run_not_found.
+	Get(ctx context.Context, id run.ID) (run.Standing, error)
+
+	// OldestWaiting returns the run of an active tenant that has been free for the longest
+	// time, as [RunQueue] says it, at a time that the queue's clock gave; ok is false when none
+	// is. It costs as much as there are tenants with such runs.
+	OldestWaiting(ctx context.Context, now time.Time) (oldest run.Waiting, ok bool, err error)
 }

@@ -36,6 +36,7 @@ func RunStores(t *testing.T, open OpenStore) {
 	t.Run("Turns", func(t *testing.T) { RunTurns(t, open) })
 	t.Run("Overview", func(t *testing.T) { RunOverview(t, open) })
 	t.Run("Questions", func(t *testing.T) { RunQuestions(t, open) })
+	t.Run("All", func(t *testing.T) { AllRuns(t, open) })
 	t.Run("Families", func(t *testing.T) { RunFamilies(t, open) })
 	t.Run("Loops", func(t *testing.T) { RunLoops(t, open) })
 }

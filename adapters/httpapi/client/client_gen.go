@@ -256,6 +256,21 @@ const (
 	OfferKindVariable  OfferKind = "variable"
 )
 
+// Defines values for OperatorRunPauseKind.
+const (
+	OperatorRunPauseKindCustom OperatorRunPauseKind = "custom"
+	OperatorRunPauseKindEvent  OperatorRunPauseKind = "event"
+	OperatorRunPauseKindInput  OperatorRunPauseKind = "input"
+	OperatorRunPauseKindItems  OperatorRunPauseKind = "items"
+	OperatorRunPauseKindRun    OperatorRunPauseKind = "run"
+	OperatorRunPauseKindWait   OperatorRunPauseKind = "wait"
+)
+
+// Defines values for OperatorRunSortField.
+const (
+	OperatorRunSortFieldCreatedAt OperatorRunSortField = "createdAt"
+)
+
 // Defines values for PauseSortField.
 const (
 	PauseSortFieldCreatedAt PauseSortField = "createdAt"
@@ -2195,6 +2210,18 @@ type Offer struct {
 // OfferKind What it is: a `variable` such as `input`, a `parameter` of a function around the place, a `member` of an object, the id of a `node`, a `method` of a value, a `function`, `namespace` or `constant` of the language, or a `value` that something is compared with.
 type OfferKind string
 
+// OldestWaitingRun The run that has waited for a worker for the longest time.
+type OldestWaitingRun struct {
+	// RunID The run.
+	RunID string `json:"runId"`
+
+	// Since When a worker could first have it.
+	Since time.Time `json:"since"`
+
+	// TenantID The tenant it belongs to.
+	TenantID string `json:"tenantId"`
+}
+
 // OnPublish defines model for OnPublish.
 type OnPublish struct {
 	// Triggers What becomes of the triggers of the version that was active so far when another one is published. `move`: they are attached to the new
@@ -2238,6 +2265,230 @@ type OpenPause struct {
 	// WorkflowID Its workflow.
 	WorkflowID string `json:"workflowId"`
 }
+
+// OperatorRun A run as the operator sees it: without what its tenant has in it.
+type OperatorRun struct {
+	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, a node of another run, somebody who repeats another run, or a `forEach` of another run, for an item.
+	Cause RunCause `json:"cause"`
+
+	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Error Why a run or a node failed. The message is for its tenant.
+	Error *OperatorRunFailure `json:"error,omitempty"`
+
+	// FinishedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	FinishedAt *Timestamp `json:"finishedAt,omitempty"`
+
+	// ID Its identifier.
+	ID string `json:"id"`
+
+	// ParentRunID The run that started it, when one did.
+	ParentRunID *string `json:"parentRunId,omitempty"`
+
+	// Seq How many entries its history has.
+	Seq int `json:"seq"`
+
+	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	StartedAt *Timestamp `json:"startedAt,omitempty"`
+
+	// Status `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
+	Status RunStatus `json:"status"`
+
+	// SubTenantID The sub-tenant it belongs to, which is that of the workflow.
+	SubTenantID *string `json:"subTenantId,omitempty"`
+
+	// TenantID The tenant it belongs to.
+	TenantID string `json:"tenantId"`
+
+	// TriggerID The trigger that started it, when one did.
+	TriggerID *string `json:"triggerId,omitempty"`
+
+	// UpdatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	UpdatedAt Timestamp `json:"updatedAt"`
+
+	// WorkflowID The workflow it is of.
+	WorkflowID string `json:"workflowId"`
+
+	// WorkflowVersionID The version it executes.
+	WorkflowVersionID string `json:"workflowVersionId"`
+}
+
+// OperatorRunDetails A run with its place among those that need a worker, and with its nodes.
+type OperatorRunDetails struct {
+	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, a node of another run, somebody who repeats another run, or a `forEach` of another run, for an item.
+	Cause RunCause `json:"cause"`
+
+	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Error Why a run or a node failed. The message is for its tenant.
+	Error *OperatorRunFailure `json:"error,omitempty"`
+
+	// FinishedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	FinishedAt *Timestamp `json:"finishedAt,omitempty"`
+
+	// ID Its identifier.
+	ID string `json:"id"`
+
+	// Nodes What became of its nodes so far.
+	Nodes []OperatorRunNode `json:"nodes"`
+
+	// ParentRunID The run that started it, when one did.
+	ParentRunID *string `json:"parentRunId,omitempty"`
+
+	// Queue When a worker needs the run, and which one has it; absent while it needs none: it waits for others, or has ended.
+	Queue *OperatorRunQueue `json:"queue,omitempty"`
+
+	// Seq How many entries its history has.
+	Seq int `json:"seq"`
+
+	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	StartedAt *Timestamp `json:"startedAt,omitempty"`
+
+	// Status `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
+	Status RunStatus `json:"status"`
+
+	// SubTenantID The sub-tenant it belongs to, which is that of the workflow.
+	SubTenantID *string `json:"subTenantId,omitempty"`
+
+	// TenantID The tenant it belongs to.
+	TenantID string `json:"tenantId"`
+
+	// TriggerID The trigger that started it, when one did.
+	TriggerID *string `json:"triggerId,omitempty"`
+
+	// UpdatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	UpdatedAt Timestamp `json:"updatedAt"`
+
+	// WorkflowID The workflow it is of.
+	WorkflowID string `json:"workflowId"`
+
+	// WorkflowVersionID The version it executes.
+	WorkflowVersionID string `json:"workflowVersionId"`
+}
+
+// OperatorRunFailure Why a run or a node failed. The message is for its tenant.
+type OperatorRunFailure struct {
+	// Code A stable word; see `RunFailure`.
+	Code string `json:"code"`
+
+	// NodeID The node that failed, when one did.
+	NodeID *string `json:"nodeId,omitempty"`
+}
+
+// OperatorRunNode What became of one node.
+type OperatorRunNode struct {
+	// Attempts How often it was tried.
+	Attempts int `json:"attempts"`
+
+	// Error Why a run or a node failed. The message is for its tenant.
+	Error *OperatorRunFailure `json:"error,omitempty"`
+
+	// FinishedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	FinishedAt *Timestamp `json:"finishedAt,omitempty"`
+
+	// NextAttemptAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	NextAttemptAt *Timestamp `json:"nextAttemptAt,omitempty"`
+
+	// NodeID The node.
+	NodeID string `json:"nodeId"`
+
+	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	StartedAt *Timestamp `json:"startedAt,omitempty"`
+
+	// Status `pending`: not reached. `running`: an attempt is being made, or the next one is due. `waiting`: paused. `completed`: it has an output. `failed`: no attempt is left. `skipped`: no edge that was taken leads to it. `cancelled`: the run ended while it ran or waited.
+	Status RunNodeStatus `json:"status"`
+
+	// Waiting What a node waits for.
+	Waiting *OperatorRunPause `json:"waiting,omitempty"`
+}
+
+// OperatorRunPage A page of the runs of all tenants.
+type OperatorRunPage struct {
+	// Data The same as `items`, for page-based clients only.
+	Data *[]OperatorRun `json:"data,omitempty"`
+
+	// HasMore Whether more records follow.
+	HasMore bool `json:"hasMore"`
+
+	// Items The records of the page.
+	Items []OperatorRun `json:"items"`
+
+	// LastPage The last page, counted from 0, for page-based clients only.
+	LastPage *int `json:"lastPage,omitempty"`
+
+	// Limit How many a page holds at the most.
+	Limit int `json:"limit"`
+
+	// Offset How many were skipped.
+	Offset int `json:"offset"`
+
+	// OldestWaiting The run that has waited for a worker for the longest time.
+	OldestWaiting *OldestWaitingRun `json:"oldestWaiting,omitempty"`
+
+	// Page The page, counted from 0, for page-based clients only.
+	Page *int `json:"page,omitempty"`
+
+	// Total How many records there are in all.
+	Total int `json:"total"`
+}
+
+// OperatorRunPause What a node waits for.
+type OperatorRunPause struct {
+	// Kind As in `RunWait`.
+	Kind OperatorRunPauseKind `json:"kind"`
+
+	// Since A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	Since Timestamp `json:"since"`
+
+	// Until A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	Until *Timestamp `json:"until,omitempty"`
+}
+
+// OperatorRunPauseKind As in `RunWait`.
+type OperatorRunPauseKind string
+
+// OperatorRunQueue When a worker needs the run, and which one has it; absent while it needs none: it waits for others, or has ended.
+type OperatorRunQueue struct {
+	// FreeAt When a worker can next have it. What is past waits for one.
+	FreeAt *time.Time `json:"freeAt,omitempty"`
+
+	// LeasedUntil Until when that has it, unless it says before that it lives on. Then another one can have it.
+	LeasedUntil *time.Time `json:"leasedUntil,omitempty"`
+
+	// Worker The process that has it; absent for none.
+	Worker *string `json:"worker,omitempty"`
+}
+
+// OperatorRunSortField What runs of all tenants can be sorted by.
+type OperatorRunSortField string
 
 // PausePage A page of questions.
 type PausePage = Page[OpenPause]
@@ -4193,6 +4444,15 @@ type NodeID = string
 // Offset defines model for Offset.
 type Offset = int
 
+// OlderThanFilter defines model for OlderThanFilter.
+type OlderThanFilter = int
+
+// OperatorRunSortBy What runs of all tenants can be sorted by.
+type OperatorRunSortBy = OperatorRunSortField
+
+// OperatorTenantFilter defines model for OperatorTenantFilter.
+type OperatorTenantFilter = string
+
 // PauseAssigneeFilter defines model for PauseAssigneeFilter.
 type PauseAssigneeFilter = string
 
@@ -4534,6 +4794,17 @@ type ListWorkflowsParams struct {
 // CreateWorkflowParams is the query of [Client.CreateWorkflow].
 type CreateWorkflowParams struct {
 	SubTenantID *SubTenantOfWorkflow `query:"subTenantId"`
+}
+
+// ListAllRunsParams is the query of [Client.ListAllRuns].
+type ListAllRunsParams struct {
+	Limit     *Limit                `query:"limit"`
+	Offset    *Offset               `query:"offset"`
+	SortOrder *SortOrder            `query:"sortOrder"`
+	SortBy    *OperatorRunSortBy    `query:"sortBy"`
+	Status    *RunStatusFilter      `query:"status"`
+	TenantID  *OperatorTenantFilter `query:"tenantId"`
+	OlderThan *OlderThanFilter      `query:"olderThan"`
 }
 
 // ListTenantsParams is the query of [Client.ListTenants].
@@ -5706,6 +5977,39 @@ func (c *Client) ToggleWorkflowStatus(ctx context.Context, id WorkflowID, option
 // offered yet, or waits for one of them. `requiredLevel` is the level of what is in use already: a process below it refuses to start.
 func (c *Client) ListProcesses(ctx context.Context, options ...Option) (*Processes, error) {
 	return call[Processes](ctx, c, "GET", "/v1/operator/processes", nil, nil, options)
+}
+
+// ListAllRuns sends GET /v1/operator/runs.
+//
+// Returns a page of the runs of all tenants, the newest first unless asked otherwise, also of those that other runs started. What a tenant
+// has in a run is not shown: neither what it is about nor what nodes were given and gave, nor the messages of errors, which may quote that.
+//
+// `oldestWaiting` is the run of any active tenant that has waited for a worker for the longest time, whatever the filters; it is absent when
+// none waits. Where its time lies far back, the workers are too few, or there are none.
+func (c *Client) ListAllRuns(ctx context.Context, params *ListAllRunsParams, options ...Option) (*OperatorRunPage, error) {
+	return call[OperatorRunPage](ctx, c, "GET", "/v1/operator/runs", params, nil, options)
+}
+
+// GetTenantRun sends GET /v1/operator/runs/{id}.
+//
+// Returns one run, whoever it is of, with its place among those that need a worker and with what became of its nodes, but without what they
+// were given and gave.
+func (c *Client) GetTenantRun(ctx context.Context, id RunID, options ...Option) (*OperatorRunDetails, error) {
+	return call[OperatorRunDetails](ctx, c, "GET", pathOf("/v1/operator/runs/%s", id), nil, nil, options)
+}
+
+// CancelTenantRun sends POST /v1/operator/runs/{id}/cancel.
+//
+// Ends a run that has not ended yet, as its tenant could. What it is doing outside is interrupted; what has happened there is not taken back.
+func (c *Client) CancelTenantRun(ctx context.Context, id RunID, body CancelRun, options ...Option) (*OperatorRun, error) {
+	return call[OperatorRun](ctx, c, "POST", pathOf("/v1/operator/runs/%s/cancel", id), nil, body, options)
+}
+
+// RetryTenantRun sends POST /v1/operator/runs/{id}/retry.
+//
+// Continues a failed run at the node or edge that failed, as its tenant could. There is no body.
+func (c *Client) RetryTenantRun(ctx context.Context, id RunID, options ...Option) (*OperatorRun, error) {
+	return call[OperatorRun](ctx, c, "POST", pathOf("/v1/operator/runs/%s/retry", id), nil, nil, options)
 }
 
 // ListTenants sends GET /v1/operator/tenants.

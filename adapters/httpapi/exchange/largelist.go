@@ -50,7 +50,7 @@ func AnswerLargeList[T any](c *gin.Context, who tenant.Caller, l *ListRequest, l
 	case list.Cached:
 		return answerCached(c, l, found, list.Render)
 	default:
-		return WriteJSON(c, http.StatusOK, renderList(l, found, list.Render))
+		return WriteJSON(c, http.StatusOK, RenderList(l, found, list.Render))
 	}
 }
 
@@ -97,7 +97,7 @@ func (list LargeList[T]) readInTurn(waiting context.Context, memory *stream.Memo
 	return list.Read(q)
 }
 
-// largePage is a page that is written record by record, as [listBody] is otherwise.
+// largePage is a page that is written record by record, as [ListBody] is otherwise.
 type largePage[T any] struct {
 	list      LargeList[T]
 	found     domain.Page[T]

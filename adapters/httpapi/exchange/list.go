@@ -57,9 +57,9 @@ func (l *ListRequest) SubTenant() *tenant.SubTenantID {
 	return &sub
 }
 
-// listBody is the list envelope. The members of [pageFrame], and data, are for page-based
+// ListBody is the list envelope. The members of [pageFrame], and data, are for page-based
 // clients.
-type listBody struct {
+type ListBody struct {
 	Items []any `json:"items"`
 	listFrame
 	Data *[]any `json:"data,omitempty"`
@@ -90,15 +90,21 @@ func pageOf[T any](found domain.Page[T]) pageFrame {
 
 // AnswerList reads a page and answers with it.
 func AnswerList[T any](c *gin.Context, l *ListRequest, render func(T) any, read func(domain.Query) (domain.Page[T], error)) error {
+	return AnswerPage(c, l, read, func(found domain.Page[T]) any { return RenderList(l, found, render) })
+}
+
+// AnswerPage does the same with a body that has more members than [RenderList] makes.
+func AnswerPage[T any](c *gin.Context, l *ListRequest, read func(domain.Query) (domain.Page[T], error), render func(domain.Page[T]) any) error {
 	if err := l.check(c); err != nil {
 		return err
 	}
 	found, err := read(l.Query())
-	return Answer(c, found, err, func(found domain.Page[T]) any { return renderList(l, found, render) })
+	return Answer(c, found, err, render)
 }
 
-func renderList[T any](l *ListRequest, found domain.Page[T], render func(T) any) listBody {
-	body := listBody{Items: []any{}, listFrame: frameOf(found)}
+// RenderList makes the body of a page.
+func RenderList[T any](l *ListRequest, found domain.Page[T], render func(T) any) ListBody {
+	body := ListBody{Items: []any{}, listFrame: frameOf(found)}
 	for _, item := range found.Items {
 		body.Items = append(body.Items, render(item))
 	}

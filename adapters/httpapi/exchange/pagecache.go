@@ -30,7 +30,7 @@ func answerCached[T any](c *gin.Context, l *ListRequest, found domain.Page[T], r
 	key := pageKey{found.Stamp, l.PageBased}
 	page, ok := cache.get(key)
 	if !ok {
-		text, err := Encode(renderList(l, found, render))
+		text, err := Encode(RenderList(l, found, render))
 		if err != nil {
 			return err
 		}

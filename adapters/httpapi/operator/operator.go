@@ -1,5 +1,5 @@
-// Package operator serves over HTTP what the operator of the gateway does with tenants, and
-// which processes there are.
+// Package operator serves over HTTP what the operator of the gateway does with tenants and
+// runs, and which processes there are.
 package operator
 
 import (
@@ -30,6 +30,7 @@ type Keys struct{ List, Create, Revoke, Rotate exchange.Handler }
 type api struct {
 	tenants   inbound.Tenants
 	processes inbound.Processes
+	runs      Runs
 	tokens    *Tokens
 	now       func() time.Time
 	guesses   guesses
@@ -37,11 +38,11 @@ type api struct {
 
 // Serve adds the operator's routes to an engine; none where the tokens are nil. No tenant's
 // key reaches them. A route that only reads takes any scope that has to do with it.
-func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Processes, keys Keys, tokens *Tokens, now func() time.Time) {
+func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Processes, runs Runs, keys Keys, tokens *Tokens, now func() time.Time) {
 	if tokens == nil {
 		return
 	}
-	a := &api{tenants: tenants, processes: processes, tokens: tokens, now: now}
+	a := &api{tenants: tenants, processes: processes, runs: runs, tokens: tokens, now: now}
 	serve := func(method, path string, handle func(*gin.Context) error) {
 		scopes := []Scope{scopeOf(path)}
 		if method == http.MethodGet {
@@ -50,6 +51,10 @@ func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Proces
 		engine.Handle(method, prefix+path, a.admitted(handle, scopes))
 	}
 	serve(http.MethodGet, "/processes", a.listProcesses)
+	serve(http.MethodGet, "/runs", a.listRuns)
+	serve(http.MethodGet, "/runs/:id", a.ofRun(a.getRun))
+	serve(http.MethodPost, "/runs/:id/cancel", a.ofRun(a.cancelRun))
+	serve(http.MethodPost, "/runs/:id/retry", a.ofRun(a.retryRun))
 	serve(http.MethodGet, "/tenants", a.list)
 	serve(http.MethodPost, "/tenants", a.create)
 	serve(http.MethodGet, "/tenants/:id", a.ofTenant(get))

@@ -35,6 +35,11 @@ func NewList(table, columns string, scope tenant.Scope, c ScopeCondition, sorted
 	return l
 }
 
+// NewListOfAll returns the list of the records of a table of all tenants, which the caller reads with [ReadPageBy].
+func NewListOfAll(table, columns string, sorted map[string]string) *List {
+	return &List{table: table, Columns: columns, sorted: sorted, Tie: "id"}
+}
+
 // Arg adds a parameter and returns its placeholder.
 func (l *List) Arg(value any) string {
 	l.Args = append(l.Args, value)

@@ -26,7 +26,11 @@ var runsHeld string
 
 var runStatements = runs.Statements{
 	BeginClaim: beginClaim, Turns: runsTurns, More: runsMore, Promote: runsPromote, Lease: runsLease, Renew: runsRenew, Held: runsHeld,
-	AmongFirst:   func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
+	AmongFirst:  func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
+	FirstOfEach: firstOfEach,
+	RunsOf: func(columns string) string {
+		return `CROSS JOIN LATERAL (SELECT ` + columns + ` FROM runs WHERE tenant_id = p.owner AND id = p.run LIMIT 1) AS r`
+	},
 	WritingWith:  true,
 	Facets:       "run_facets",
 	StorageShard: storageShard,
@@ -37,6 +41,11 @@ var runStatements = runs.Statements{
 }
 
 func lockLane(name string) string { return "pg_advisory_xact_lock(hashtextextended(" + name + ", 3))" }
+
+func firstOfEach(table, condition, firstOnes, of string) string {
+	return `SELECT r.tenant_id, r.created_at, r.id FROM tenants t CROSS JOIN LATERAL (
+		SELECT f.tenant_id, f.created_at, f.id FROM ` + table + ` f WHERE f.tenant_id = t.id` + condition + firstOnes + `) AS r WHERE true` + of
+}
 
 // clock is the time now, not that of the transaction's beginning.
 const clock = "date_trunc('milliseconds', clock_timestamp())"

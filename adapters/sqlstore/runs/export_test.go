@@ -76,3 +76,14 @@ func Statuses(s *Store, owner, id string) (query string, args []any) {
 	}
 	return statusesOf(table, ""), []any{parameter}
 }
+
+// PageOfAllRuns is the statement that reads a page of the runs of all tenants without counting all that fit, and
+// the one that counts; both with their arguments.
+func PageOfAllRuns(s *Store, f run.OperatorFilter, q domain.Query) (page, count string, args []any, err error) {
+	l := core.NewListOfAll("runs", "r.*", sorted)
+	page, count, err = pageOfAll(l, f, q, s.dialect)
+	return strings.Replace(page, "("+count+") AS total", "0 AS total", 1), count, l.Args, err
+}
+
+// FindRun is the statement that finds a run of any tenant.
+const FindRun = findRun

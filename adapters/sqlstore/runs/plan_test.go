@@ -69,6 +69,9 @@ func query(t *testing.T, offset int, order domain.Sorting) domain.Query {
 
 // prepared is a statement that is prepared, and how it is run with its arguments.
 func prepared(statement string, args []any) (prepare, execute string) {
+	if len(args) == 0 {
+		return "PREPARE it AS " + statement, "EXECUTE it"
+	}
 	kinds, values := make([]string, len(args)), make([]string, len(args))
 	for i, arg := range args {
 		switch v := arg.(type) {

@@ -28,6 +28,14 @@ type Statements struct {
 	// LIMIT and refers to the row outside, in the way that reads no others.
 	AmongFirst func(subquery string) string
 
+	// FirstOfEach selects tenant_id, created_at and id of the first rows that each of the
+	// tenants t has in a table: those that a condition on f takes, in an order and up to a
+	// limit, and reads no others; of is a condition on t, behind AND.
+	FirstOfEach func(table, condition, firstOnes, of string) string
+
+	// RunsOf joins the runs of the rows p with owner and run, one after the other by their key.
+	RunsOf func(columns string) string
+
 	// WritingWith says whether a statement that writes may stand in the WITH of another one.
 	WritingWith bool
 
@@ -87,7 +95,7 @@ type unit struct {
 // In returns the repositories of a unit of work.
 func (s *Store) In(u *core.Unit) outbound.RunStores {
 	all := repository{&unit{u, s}}
-	return outbound.RunStores{Runs: all, Pauses: pauses(all), Shared: sharedPayloads{all}, Queue: queue{all}, Overview: overview(all), Origins: origins(all), Families: families(all), Loops: loops{all}, Lanes: lanes{all}, Jobs: jobs(all), JobQueue: jobs(all)}
+	return outbound.RunStores{Runs: all, Pauses: pauses(all), Shared: sharedPayloads{all}, Queue: queue{all}, Overview: overview(all), All: allRuns(all), Origins: origins(all), Families: families(all), Loops: loops{all}, Lanes: lanes{all}, Jobs: jobs(all), JobQueue: jobs(all)}
 }
 
 func (s *Store) liveRunsChanged(rows int) {

@@ -26,6 +26,16 @@ var runsHeld string
 
 var runStatements = runs.Statements{
 	BeginClaim: "SELECT " + clock, Turns: runsTurns, More: runsMore, Promote: runsPromote, Lease: runsLease, Renew: runsRenew, Held: runsHeld,
-	AmongFirst:   func(subquery string) string { return "IN (" + subquery + ")" },
+	AmongFirst:  func(subquery string) string { return "IN (" + subquery + ")" },
+	FirstOfEach: firstOfEach,
+	RunsOf: func(columns string) string {
+		return `CROSS JOIN (SELECT ` + columns + ` FROM runs) AS r ON r.tenant_id = p.owner AND r.id = p.run`
+	},
 	RewritesRows: true,
+}
+
+// firstOfEach keeps SQLite from starting with the runs by CROSS JOIN.
+func firstOfEach(table, condition, firstOnes, of string) string {
+	return `SELECT r.tenant_id, r.created_at, r.id FROM tenants t CROSS JOIN ` + table + ` r WHERE r.tenant_id = t.id AND r.id IN (
+		SELECT f.id FROM ` + table + ` f WHERE f.tenant_id = t.id` + condition + firstOnes + `)` + of
 }
