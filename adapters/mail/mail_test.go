@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/mail"
+	"github.com/sluicehq/sluice/adapters/mail/mailtest"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
@@ -19,7 +20,7 @@ import (
 // at is a mailer of the address scheme://user:password@host:port, which has the rest behind it.
 func at(t *testing.T, scheme, secret, host, port, rest string) *mail.Mailer {
 	t.Helper()
-	u := url.URL{Scheme: scheme, User: url.UserPassword(username, secret), Host: net.JoinHostPort(host, port)}
+	u := url.URL{Scheme: scheme, User: url.UserPassword(mailtest.Username, secret), Host: net.JoinHostPort(host, port)}
 	address, err := mail.ParseAddress(u.String() + rest)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func closedPort(t *testing.T) string {
 }
 
 func TestMailer(t *testing.T) {
-	quiet := silent(t)
+	quiet := mailtest.Silent(t)
 	for claim, c := range map[string]struct {
 		scheme            string
 		wrapped, startTLS bool
@@ -49,21 +50,21 @@ func TestMailer(t *testing.T) {
 		"no TLS on this machine": {"smtp", false, false},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			s := start(t, c.wrapped, c.startTLS)
+			s := mailtest.Start(t, c.wrapped, c.startTLS)
 			portstest.Mailer(t, portstest.MailServer{
-				Mailer:   at(t, c.scheme, password, "127.0.0.1", s.port, "").Trusting(s.roots),
-				Received: func() []outbound.Mail { return s.received(t) },
-				Unknown:  unknown, Later: later,
-				Away:   at(t, c.scheme, password, "127.0.0.1", closedPort(t), ""),
-				Silent: at(t, c.scheme, password, "127.0.0.1", quiet, "").Within(200 * time.Millisecond),
+				Mailer:   at(t, c.scheme, mailtest.Password, "127.0.0.1", s.Port, "").Trusting(s.Roots),
+				Received: func() []outbound.Mail { return s.Received(t) },
+				Unknown:  mailtest.Unknown, Later: mailtest.Later,
+				Away:   at(t, c.scheme, mailtest.Password, "127.0.0.1", closedPort(t), ""),
+				Silent: at(t, c.scheme, mailtest.Password, "127.0.0.1", quiet, "").Within(200 * time.Millisecond),
 				None:   &mail.Mailer{},
 			})
-			for i, secure := range s.secure {
-				if secure != (c.wrapped || c.startTLS) || s.froms[i] != username {
-					t.Errorf("message %d: from %s, with TLS %t", i, s.froms[i], secure)
+			for i, m := range s.Messages() {
+				if m.Secure != (c.wrapped || c.startTLS) || m.From != mailtest.Username {
+					t.Errorf("message %d: from %s, with TLS %t", i, m.From, m.Secure)
 				}
 			}
-			if head := s.messages[0].Header; head.Get("Auto-Submitted") != "auto-generated" || !strings.HasSuffix(head.Get("Message-Id"), "@example.com>") || head.Get("Date") == "" {
+			if head := s.Messages()[0].Header; head.Get("Auto-Submitted") != "auto-generated" || !strings.HasSuffix(head.Get("Message-Id"), "@example.com>") || head.Get("Date") == "" {
 				t.Errorf("headers %v", head)
 			}
 		})
@@ -73,31 +74,31 @@ func TestMailer(t *testing.T) {
 var invitation = outbound.Mail{To: "ada@example.com", Subject: "Invitation", Text: "https://sluice.example.com/console/l/a-secret-link\n"}
 
 func TestAMessageIsSentToTheRightServerOnly(t *testing.T) {
-	for claim, try := range map[string]func(t *testing.T) (*server, *mail.Mailer){
-		"a certificate of nobody known": func(t *testing.T) (*server, *mail.Mailer) {
-			s := start(t, true, false)
-			return s, at(t, "smtps", password, "127.0.0.1", s.port, "").Trusting(x509.NewCertPool())
+	for claim, try := range map[string]func(t *testing.T) (*mailtest.Server, *mail.Mailer){
+		"a certificate of nobody known": func(t *testing.T) (*mailtest.Server, *mail.Mailer) {
+			s := mailtest.Start(t, true, false)
+			return s, at(t, "smtps", mailtest.Password, "127.0.0.1", s.Port, "").Trusting(x509.NewCertPool())
 		},
-		"a certificate of nobody known, by STARTTLS": func(t *testing.T) (*server, *mail.Mailer) {
-			s := start(t, false, true)
-			return s, at(t, "smtp", password, "127.0.0.1", s.port, "").Trusting(x509.NewCertPool())
+		"a certificate of nobody known, by STARTTLS": func(t *testing.T) (*mailtest.Server, *mail.Mailer) {
+			s := mailtest.Start(t, false, true)
+			return s, at(t, "smtp", mailtest.Password, "127.0.0.1", s.Port, "").Trusting(x509.NewCertPool())
 		},
-		"a certificate of another name": func(t *testing.T) (*server, *mail.Mailer) {
-			s := start(t, true, false)
-			return s, at(t, "smtps", password, "localhost", s.port, "").Trusting(s.roots)
+		"a certificate of another name": func(t *testing.T) (*mailtest.Server, *mail.Mailer) {
+			s := mailtest.Start(t, true, false)
+			return s, at(t, "smtps", mailtest.Password, "localhost", s.Port, "").Trusting(s.Roots)
 		},
-		"a wrong password": func(t *testing.T) (*server, *mail.Mailer) {
-			s := start(t, false, true)
-			return s, at(t, "smtp", "another password", "127.0.0.1", s.port, "").Trusting(s.roots)
+		"a wrong password": func(t *testing.T) (*mailtest.Server, *mail.Mailer) {
+			s := mailtest.Start(t, false, true)
+			return s, at(t, "smtp", "another password", "127.0.0.1", s.Port, "").Trusting(s.Roots)
 		},
-		"a server of another machine without TLS": func(t *testing.T) (*server, *mail.Mailer) {
-			s := start(t, false, false)
-			return s, at(t, "smtp", password, elsewhere, s.port, "")
+		"a server of another machine without TLS": func(t *testing.T) (*mailtest.Server, *mail.Mailer) {
+			s := mailtest.Start(t, false, false)
+			return s, at(t, "smtp", mailtest.Password, elsewhere, s.Port, "")
 		},
-		"one that wants no password and has no TLS": func(t *testing.T) (*server, *mail.Mailer) {
-			s := start(t, false, false)
-			s.open = true
-			address, err := mail.ParseAddress("smtp://" + elsewhere + ":" + s.port + "?from=" + username)
+		"one that wants no password and has no TLS": func(t *testing.T) (*mailtest.Server, *mail.Mailer) {
+			s := mailtest.Start(t, false, false)
+			s.Open = true
+			address, err := mail.ParseAddress("smtp://" + elsewhere + ":" + s.Port + "?from=" + mailtest.Username)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,12 +112,12 @@ func TestAMessageIsSentToTheRightServerOnly(t *testing.T) {
 			if !errors.As(err, &said) || said.Code != "mail_unavailable" {
 				t.Error(err)
 			}
-			for _, secret := range []string{password, "another password", url.QueryEscape(password), "a-secret-link"} {
+			for _, secret := range []string{mailtest.Password, "another password", url.QueryEscape(mailtest.Password), "a-secret-link"} {
 				if strings.Contains(fmt.Sprint(err), secret) {
 					t.Errorf("the error shows %s: %v", secret, err)
 				}
 			}
-			if len(s.received(t)) > 0 {
+			if len(s.Received(t)) > 0 {
 				t.Error("the message was sent")
 			}
 		})
@@ -127,9 +128,9 @@ func TestAMessageIsSentToTheRightServerOnly(t *testing.T) {
 const elsewhere = "0.0.0.0"
 
 func TestTheOperatorMayDoWithoutTLS(t *testing.T) {
-	s := start(t, false, false)
-	if err := at(t, "smtp", password, elsewhere, s.port, "?tls=none").Send(t.Context(), invitation); err != nil || len(s.received(t)) != 1 {
-		t.Errorf("%d messages arrive: %v", len(s.received(t)), err)
+	s := mailtest.Start(t, false, false)
+	if err := at(t, "smtp", mailtest.Password, elsewhere, s.Port, "?tls=none").Send(t.Context(), invitation); err != nil || len(s.Received(t)) != 1 {
+		t.Errorf("%d messages arrive: %v", len(s.Received(t)), err)
 	}
 }
 

@@ -19,7 +19,7 @@ func (s *Service) Enabled() bool { return s.provider.Enabled() }
 
 // Start sends a browser to the provider, with secrets of this browser alone.
 func (s *Service) Start(ctx context.Context) (inbound.Departure, error) {
-	state, nonce, verifier := s.token().Reveal(), s.token().Reveal(), s.token().Reveal()
+	state, nonce, verifier := newToken(s.random).Reveal(), newToken(s.random).Reveal(), newToken(s.random).Reveal()
 	to, err := s.provider.AuthorizationURL(ctx, outbound.SignInRequest{State: state, Nonce: nonce, Verifier: verifier})
 	return inbound.Departure{URL: to, Kept: strings.Join([]string{state, nonce, verifier}, ".")}, err
 }
@@ -72,7 +72,8 @@ func (s *Service) whoIs(ctx context.Context, st outbound.Stores, known outbound.
 	return u, err
 }
 
-// join ties a user to an identity. Open invitations have done their work.
+// join ties a user to an identity. Whoever came in before may have been shown an invitation that was not theirs: the
+// provider has verified the address, and nothing else has. So everything by which they came in ends.
 func (s *Service) join(ctx context.Context, st outbound.Stores, u *member.User, i member.Identity, name string) error {
 	if u.IsDisabled() {
 		return member.SignInRefused()
@@ -83,5 +84,5 @@ func (s *Service) join(ctx context.Context, st outbound.Stores, u *member.User, 
 	if err := st.Members.Users.Update(ctx, u); err != nil {
 		return err
 	}
-	return st.Members.Links.DeleteAll(ctx, u.ID())
+	return errors.Join(st.Members.Links.DeleteAll(ctx, u.ID()), st.Members.Sessions.DeleteOthers(ctx, u.ID(), ""))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain/member"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -23,19 +24,22 @@ type Letters struct {
 	Public PublicURL
 }
 
-// hand mails a link to its user, and returns none; where nothing is mailed, it returns the link, for whoever made it.
-func (l Letters) hand(ctx context.Context, u *member.User, purpose member.Purpose, token member.Token, tenantName string) (string, error) {
-	link := l.Public.under(linkPath) + token.Reveal()
+// address is where a link leads.
+func (l Letters) address(token member.Token) string { return l.Public.under(linkPath) + token.Reveal() }
+
+// send mails a link to its user, where there is a mail server.
+func (l Letters) send(ctx context.Context, u *member.User, purpose member.Purpose, token member.Token, inviting string) inbound.Mailed {
 	if !l.Mailer.Enabled() {
-		return link, nil
+		return inbound.Mailed{}
 	}
 	words, ok := letters[u.Language()]
 	if !ok {
 		words = letters[tenant.English]
 	}
 	letter := words[purpose]
-	fill := strings.NewReplacer("{tenant}", oneLine(tenantName), "{link}", link)
-	return "", l.Mailer.Send(ctx, outbound.Mail{To: string(u.Email()), Subject: fill.Replace(letter.subject), Text: fill.Replace(letter.text)})
+	fill := strings.NewReplacer("{tenant}", oneLine(inviting), "{link}", l.address(token))
+	err := l.Mailer.Send(ctx, outbound.Mail{To: string(u.Email()), Subject: fill.Replace(letter.subject), Text: fill.Replace(letter.text)})
+	return inbound.Mailed{Sent: err == nil, Error: err}
 }
 
 // oneLine keeps what a tenant calls itself from adding lines.

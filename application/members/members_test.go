@@ -163,6 +163,7 @@ func TestIssuerAndSubjectDecideFromTheFirstSignInOn(t *testing.T) {
 	}
 	e.fails(back("1", false, ""), "sign_in_refused")
 	e.fails(back("1", true, "of another browser"), "sign_in_refused")
+	stranger := e.enter() // who has seen the invitation
 	if err := back("1", true, ""); err != nil {
 		t.Error(err)
 	}
@@ -170,4 +171,8 @@ func TestIssuerAndSubjectDecideFromTheFirstSignInOn(t *testing.T) {
 		t.Error(err)
 	}
 	e.fails(back("2", true, ""), "sign_in_refused")
+	_, err := e.WhoAmI(t.Context(), stranger.Token)
+	e.fails(err, "signed_out")
+	_, err = e.SignIn(t.Context(), inbound.Login{Email: "anna@example.com", Password: password}, member.Browser{})
+	e.fails(err, "sign_in_refused")
 }

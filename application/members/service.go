@@ -38,9 +38,9 @@ func New(work outbound.UnitOfWork, passwords outbound.Passwords, provider outbou
 	return &Service{work: work, passwords: passwords, provider: provider, limiter: limiter, clock: clock, random: random}
 }
 
-func (s *Service) token() member.Token {
+func newToken(from outbound.Random) member.Token {
 	var random [member.TokenBytes]byte
-	s.random.Fill(random[:])
+	from.Fill(random[:])
 	return member.NewToken(random)
 }
 
@@ -77,7 +77,7 @@ func network(address string) string {
 
 // begin makes a session of the user in a unit.
 func (s *Service) begin(ctx context.Context, st outbound.Stores, user tenant.UserID, from member.Browser, now time.Time) (inbound.Begun, error) {
-	token := s.token()
+	token := newToken(s.random)
 	one := member.NewSession(member.SessionID(s.random.ID(member.SessionIDPrefix)), user, token, from, now)
 	return inbound.Begun{Token: token, EndsAt: now.Add(member.SessionLife)}, st.Members.Sessions.Insert(ctx, one)
 }

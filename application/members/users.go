@@ -13,23 +13,30 @@ import (
 
 // Users implements inbound.Users.
 type Users struct {
-	of      *Service
+	work    outbound.UnitOfWork
+	clock   outbound.Clock
+	random  outbound.Random
 	letters Letters
 }
 
 var _ inbound.Users = (*Users)(nil)
 
 // NewUsers returns what the operator does with users.
-func NewUsers(of *Service, l Letters) *Users { return &Users{of, l} }
+func NewUsers(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random, l Letters) *Users {
+	return &Users{work, clock, random, l}
+}
+
+// installation is what an invitation names that is not of a tenant.
+const installation = "Sluice"
 
 // Create makes a user, with an invitation.
 func (o *Users) Create(ctx context.Context, d member.UserDraft) (made inbound.UserWithLink, err error) {
-	now, token := o.of.clock.Now(), o.of.token()
-	u, err := member.NewUser(tenant.UserID(o.of.random.ID(member.UserIDPrefix)), d, now)
+	now, token := o.clock.Now(), newToken(o.random)
+	u, err := member.NewUser(tenant.UserID(o.random.ID(member.UserIDPrefix)), d, now)
 	if err != nil {
 		return made, err
 	}
-	err = o.of.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = o.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Members.Users.Insert(ctx, u); err != nil {
 			return err
 		}
@@ -38,9 +45,7 @@ func (o *Users) Create(ctx context.Context, d member.UserDraft) (made inbound.Us
 	if err != nil {
 		return made, err
 	}
-	made.User = u
-	made.Link, err = o.letters.hand(ctx, u, member.Invitation, token, "Sluice")
-	return made, err
+	return inbound.UserWithLink{User: u, Link: o.letters.address(token), Mail: o.letters.send(ctx, u, member.Invitation, token, installation)}, nil
 }
 
 // find returns who has an address.
@@ -52,34 +57,53 @@ func find(ctx context.Context, st outbound.Stores, address string) (*member.User
 	return st.Members.Users.FindByEmail(ctx, email)
 }
 
-// Link makes another link for a user: an invitation for one who has not come in yet, else one that sets another
-// password.
-func (o *Users) Link(ctx context.Context, address string) (made inbound.UserWithLink, err error) {
-	now, token := o.of.clock.Now(), o.of.token()
-	purpose := member.Reset
-	err = o.of.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+// Invite makes another invitation.
+func (o *Users) Invite(ctx context.Context, address string) (made inbound.UserWithLink, err error) {
+	made, token, err := o.link(ctx, address, member.Invitation)
+	if err == nil {
+		made.Mail = o.letters.send(ctx, made.User, member.Invitation, token, installation)
+	}
+	return made, err
+}
+
+// Reset makes a link that sets another password.
+func (o *Users) Reset(ctx context.Context, address string) (made inbound.UserWithLink, err error) {
+	made, token, err := o.link(ctx, address, member.Reset)
+	if err == nil {
+		made.Mail = o.letters.send(ctx, made.User, member.Reset, token, installation)
+	}
+	return made, err
+}
+
+// LetIn makes a link that only signs in.
+func (o *Users) LetIn(ctx context.Context, address string) (made inbound.UserWithLink, err error) {
+	made, _, err = o.link(ctx, address, member.SignIn)
+	return made, err
+}
+
+// link makes a link for a user.
+func (o *Users) link(ctx context.Context, address string, purpose member.Purpose) (made inbound.UserWithLink, token member.Token, err error) {
+	now, token := o.clock.Now(), newToken(o.random)
+	err = o.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		u, err := find(ctx, st, address)
 		if err != nil {
 			return err
 		}
-		if u.IsDisabled() {
-			return domain.Fail(domain.Conflict, "user_disabled", "The user is disabled.")
+		if err := u.CheckLink(purpose); err != nil {
+			return err
 		}
-		if made.User = u; !u.HasEntered() {
-			purpose = member.Invitation
-		}
+		made = inbound.UserWithLink{User: u, Link: o.letters.address(token)}
 		return st.Members.Links.Insert(ctx, member.NewLink(u.ID(), purpose, token, now))
 	})
 	if err != nil {
-		return made, err
+		return inbound.UserWithLink{}, member.Token{}, err
 	}
-	made.Link, err = o.letters.hand(ctx, made.User, purpose, token, "Sluice")
-	return made, err
+	return made, token, nil
 }
 
 // List returns a page of all users.
 func (o *Users) List(ctx context.Context, page domain.PageRequest) (found domain.Page[*member.User], err error) {
-	err = o.of.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = o.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
 		found, err = st.Members.Users.List(ctx, page)
 		return err
 	})
@@ -87,17 +111,31 @@ func (o *Users) List(ctx context.Context, page domain.PageRequest) (found domain
 }
 
 // Disable keeps a user out, and ends the sessions and links.
-func (o *Users) Disable(ctx context.Context, address string) (u *member.User, err error) {
-	now := o.of.clock.Now()
-	err = o.of.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+func (o *Users) Disable(ctx context.Context, address string) (*member.User, error) {
+	now := o.clock.Now()
+	return o.change(ctx, address, func(ctx context.Context, st outbound.Stores, u *member.User) error {
+		u.Disable(now)
+		return errors.Join(st.Members.Links.DeleteAll(ctx, u.ID()), st.Members.Sessions.DeleteOthers(ctx, u.ID(), ""))
+	})
+}
+
+// Enable lets a user in again.
+func (o *Users) Enable(ctx context.Context, address string) (*member.User, error) {
+	return o.change(ctx, address, func(_ context.Context, _ outbound.Stores, u *member.User) error {
+		u.Enable()
+		return nil
+	})
+}
+
+func (o *Users) change(ctx context.Context, address string, verb func(context.Context, outbound.Stores, *member.User) error) (u *member.User, err error) {
+	err = o.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if u, err = find(ctx, st, address); err != nil {
 			return err
 		}
-		u.Disable(now)
-		if err := st.Members.Users.Update(ctx, u); err != nil {
+		if err := verb(ctx, st, u); err != nil {
 			return err
 		}
-		return errors.Join(st.Members.Links.DeleteAll(ctx, u.ID()), st.Members.Sessions.DeleteOthers(ctx, u.ID(), ""))
+		return st.Members.Users.Update(ctx, u)
 	})
 	return u, err
 }

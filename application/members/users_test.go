@@ -2,25 +2,32 @@ package members_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/members"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/member"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// post keeps what is mailed; nothing is where it is nil.
+// post keeps what is mailed, and fails where it is told to.
 type post struct {
 	enabled bool
+	fails   error
 	sent    []outbound.Mail
 }
 
 func (p *post) Enabled() bool { return p.enabled }
 func (p *post) Send(_ context.Context, m outbound.Mail) error {
-	p.sent = append(p.sent, m)
-	return nil
+	if p.fails == nil {
+		p.sent = append(p.sent, m)
+	}
+	return p.fails
 }
 
 func tokenOf(t *testing.T, text string) member.Token {
@@ -33,35 +40,239 @@ func tokenOf(t *testing.T, text string) member.Token {
 	return token
 }
 
-func TestALinkIsMailedOrElseShown(t *testing.T) {
-	for _, mailed := range []bool{true, false} {
-		e, mail := newEnv(t), &post{enabled: mailed}
-		users := members.NewUsers(e.Service, members.Letters{Mailer: mail, Public: func() string { return "https://sluice.example/" }})
+func (e *env) letters(mail *post) members.Letters {
+	return members.Letters{Mailer: mail, Public: func() string { return "https://sluice.example/" }}
+}
+
+func (e *env) users(mail *post) *members.Users {
+	return members.NewUsers(e.work, e.clock, &system.Random{}, e.letters(mail))
+}
+
+func (e *env) memberships(mail *post) *members.Memberships {
+	return members.NewMemberships(e.work, e.clock, &system.Random{}, e.letters(mail))
+}
+
+// tenant makes a tenant, and returns it as the operator and one of its admins act for it.
+func (e *env) tenant(id tenant.ID) (operator, admin tenant.Caller) {
+	e.Helper()
+	ten, err := tenant.New(id, tenant.Draft{Name: "Tenant\n" + string(id)}, e.clock.Now())
+	if err != nil {
+		e.Fatal(err)
+	}
+	e.write(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Insert(ctx, ten) })
+	return tenant.Operator(id), tenant.CallerBy(tenant.Member{User: "usr_admin", Role: tenant.AdminRole}, ten)
+}
+
+func TestTheOperatorSeesALinkWhetherOrNotItIsMailed(t *testing.T) {
+	for _, mail := range []*post{{}, {enabled: true}, {enabled: true, fails: errors.New("away")}} {
+		e := newEnv(t)
+		users := e.users(mail)
 		made, err := users.Create(t.Context(), member.UserDraft{Email: "bert@example.com"})
-		if err != nil || (made.Link == "") != mailed || (len(mail.sent) == 1) != mailed {
+		want := inbound.Mailed{Sent: mail.enabled && mail.fails == nil, Error: mail.fails}
+		if err != nil || made.Mail != want || want.Sent != (len(mail.sent) == 1) {
 			t.Fatalf("made is %+v, mailed %+v, %v", made, mail.sent, err)
 		}
-		text := made.Link
-		if mailed {
-			text = mail.sent[0].Text
+		if want.Sent && (mail.sent[0].To != "bert@example.com" || tokenOf(t, mail.sent[0].Text).Reveal() != tokenOf(t, made.Link).Reveal()) {
+			t.Errorf("mailed is %+v, shown %s", mail.sent, made.Link)
 		}
-		begun, err := e.UseLink(t.Context(), tokenOf(t, text), password, member.Browser{})
+		again, err := users.Invite(t.Context(), "Bert@example.com")
 		if err != nil {
 			t.Fatal(err)
 		}
+		begun, err := e.UseLink(t.Context(), tokenOf(t, again.Link), password, member.Browser{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = e.UseLink(t.Context(), tokenOf(t, made.Link), another, member.Browser{})
+		e.fails(err, "link_ended")
 		_, err = users.Create(t.Context(), member.UserDraft{Email: "Bert@example.com"})
 		e.fails(err, "user_exists")
-		if _, err := users.Disable(t.Context(), "bert@example.com"); err != nil {
+		_, err = users.Invite(t.Context(), "bert@example.com")
+		e.fails(err, "user_has_entered")
+
+		in, err := users.LetIn(t.Context(), "bert@example.com")
+		if err != nil || in.Mail != (inbound.Mailed{}) {
+			t.Fatalf("let in by %+v, %v", in, err)
+		}
+		if _, err := e.UseLink(t.Context(), tokenOf(t, in.Link), "", member.Browser{}); err != nil {
+			t.Error(err)
+		}
+		reset, err := users.Reset(t.Context(), "bert@example.com")
+		if err != nil {
 			t.Fatal(err)
+		}
+		if _, err := e.UseLink(t.Context(), tokenOf(t, reset.Link), another, member.Browser{}); err != nil {
+			t.Error(err)
 		}
 		_, err = e.WhoAmI(t.Context(), begun.Token)
 		e.fails(err, "signed_out")
-		_, err = users.Link(t.Context(), "bert@example.com")
-		e.fails(err, "user_disabled")
-		_, err = users.Link(t.Context(), "nobody@example.com")
-		e.fails(err, "user_not_found")
 		if all, err := users.List(t.Context(), domain.PageRequest{}); err != nil || all.Total != 2 {
 			t.Errorf("users are %+v, %v", all, err)
 		}
+	}
+}
+
+func TestADisabledUserIsOutUntilEnabled(t *testing.T) {
+	e := newEnv(t)
+	users := e.users(&post{})
+	begun := e.enter()
+	open, err := users.Reset(t.Context(), "anna@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	login := inbound.Login{Email: "anna@example.com", Password: password}
+	if _, err := users.Disable(t.Context(), "anna@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.WhoAmI(t.Context(), begun.Token)
+	e.fails(err, "signed_out")
+	_, err = e.SignIn(t.Context(), login, member.Browser{})
+	e.fails(err, "sign_in_refused")
+	for _, link := range []func(context.Context, string) (inbound.UserWithLink, error){users.Invite, users.Reset, users.LetIn} {
+		_, err = link(t.Context(), "anna@example.com")
+		e.fails(err, "user_disabled")
+		_, err = link(t.Context(), "nobody@example.com")
+		e.fails(err, "user_not_found")
+	}
+	if u, err := users.Enable(t.Context(), "anna@example.com"); err != nil || u.IsDisabled() {
+		t.Fatal(err)
+	}
+	_, err = e.UseLink(t.Context(), tokenOf(t, open.Link), another, member.Browser{})
+	e.fails(err, "link_ended")
+	if _, err := e.SignIn(t.Context(), login, member.Browser{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhoAdministersATenantComesInAsNobodyElse(t *testing.T) {
+	const address = "bert@example.com"
+	none := func(*env, tenant.Caller, *post) {}
+	entered := func(e *env, _ tenant.Caller, mail *post) {
+		made, err := e.users(mail).Create(e.Context(), member.UserDraft{Email: address})
+		if err == nil {
+			_, err = e.UseLink(e.Context(), tokenOf(e.T, made.Link), password, member.Browser{})
+		}
+		if err != nil {
+			e.Fatal(err)
+		}
+	}
+	made := func(d member.UserDraft) func(*env, tenant.Caller, *post) {
+		return func(e *env, _ tenant.Caller, mail *post) {
+			if _, err := e.users(mail).Create(e.Context(), d); err != nil {
+				e.Fatal(err)
+			}
+		}
+	}
+	elsewhere := func(e *env, other tenant.Caller, mail *post) {
+		if _, err := e.memberships(mail).Add(e.Context(), other, inbound.MemberDraft{Email: address, Role: tenant.ViewerRole}); err != nil {
+			e.Fatal(err)
+		}
+	}
+	type result struct {
+		code         string
+		shown, mails bool
+	}
+	for claim, c := range map[string]struct {
+		before                 func(*env, tenant.Caller, *post)
+		admin, mailed, byOwner result // an admin without and with mail, the operator without
+	}{
+		"nobody has heard of":          {none, result{shown: true}, result{mails: true}, result{shown: true}},
+		"who has not come in":          {made(member.UserDraft{Email: address}), result{shown: true}, result{mails: true}, result{shown: true}},
+		"who has come in":              {entered, result{code: "invitation_needs_mail"}, result{}, result{}},
+		"one of the operator's people": {made(member.UserDraft{Email: address, IsOperator: true}), result{code: "invitation_needs_mail"}, result{mails: true}, result{shown: true}},
+		"a member of another tenant":   {elsewhere, result{code: "invitation_needs_mail"}, result{mails: true}, result{shown: true}},
+	} {
+		for _, mails := range []bool{false, true} {
+			for _, byOwner := range []bool{false, true} {
+				if mails && byOwner {
+					continue
+				}
+				e, mail := newEnv(t), &post{enabled: mails}
+				operator, admin := e.tenant("tenant_1")
+				other, _ := e.tenant("tenant_2")
+				c.before(e, other, mail)
+				mail.sent = nil
+				who, want := admin, c.admin
+				switch {
+				case byOwner:
+					who, want = operator, c.byOwner
+				case mails:
+					want = c.mailed
+				}
+				added, err := e.memberships(mail).Add(t.Context(), who, inbound.MemberDraft{Email: address, Role: tenant.EditorRole})
+				if want.code != "" {
+					e.fails(err, want.code)
+					continue
+				}
+				if err != nil || (added.Link != "") != want.shown || (len(mail.sent) == 1) != want.mails || added.Mail.Sent != want.mails {
+					t.Errorf("%s, mailed %v, by the operator %v: %+v, %+v, %v", claim, mails, byOwner, added, mail.sent, err)
+				}
+				for _, m := range mail.sent {
+					if m.Subject != "You are invited to Tenant tenant_1" || m.To != address {
+						t.Errorf("mailed is %+v", m)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestAnInvitationThatWasShownLeadsIntoNoOtherTenant(t *testing.T) {
+	e := newEnv(t)
+	_, admin := e.tenant("tenant_1")
+	other, _ := e.tenant("tenant_2")
+	all := e.memberships(&post{})
+	d := inbound.MemberDraft{Email: "bert@example.com", Role: tenant.AdminRole}
+	shown, err := all.Add(t.Context(), admin, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := all.Add(t.Context(), other, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.UseLink(t.Context(), tokenOf(t, shown.Link), password, member.Browser{})
+	e.fails(err, "link_ended")
+	if _, err := e.UseLink(t.Context(), tokenOf(t, theirs.Link), password, member.Browser{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMembersComeAndGo(t *testing.T) {
+	e := newEnv(t)
+	operator, _ := e.tenant("tenant_1")
+	other, _ := e.tenant("tenant_2")
+	all := e.memberships(&post{})
+	for _, d := range []inbound.MemberDraft{{Email: "anna@example.com", Role: tenant.AdminRole}, {Email: "bert@example.com", Role: tenant.AdminRole}} {
+		if _, err := all.Add(t.Context(), operator, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for code, d := range map[string]inbound.MemberDraft{
+		"member_exists": {Email: "Anna@example.com", Role: tenant.ViewerRole}, "member_invalid": {Email: "carl@example.com", Role: "owner"}, "user_invalid": {Email: "nobody", Role: tenant.ViewerRole},
+	} {
+		_, err := all.Add(t.Context(), operator, d)
+		e.fails(err, code)
+	}
+	if found, err := all.List(t.Context(), operator, domain.PageRequest{}); err != nil || found.Total != 2 || found.Items[0].User.Email() != "bert@example.com" {
+		t.Errorf("the members are %+v, %v", found, err)
+	}
+	if found, err := all.List(t.Context(), other, domain.PageRequest{}); err != nil || found.Total != 0 {
+		t.Errorf("the other tenant's are %+v, %v", found, err)
+	}
+	for _, address := range []string{"anna@example.com", "carl@example.com", "no address"} {
+		_, err := all.Remove(t.Context(), other, address)
+		e.fails(err, "member_not_found")
+	}
+	if gone, err := all.Remove(t.Context(), operator, "Anna@example.com"); err != nil || gone.User.ID() != e.user.ID() {
+		t.Errorf("gone is %+v, %v", gone, err)
+	}
+	_, err := all.Remove(t.Context(), operator, "bert@example.com")
+	e.fails(err, "last_admin")
+	if _, err := e.users(&post{}).Disable(t.Context(), "bert@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := all.Remove(t.Context(), operator, "bert@example.com"); err != nil {
+		t.Errorf("an admin who is disabled stays: %v", err)
 	}
 }

@@ -67,6 +67,7 @@ var rules = []rule{
 	{"adapters/budget", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
 	{"adapters/directory", []string{"domain/...", "ports/outbound", "adapters/directory/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/oauth/oauthtest", nil, true, "a server for tests serves no gateway"},
+	{"adapters/mail/mailtest", []string{"ports/outbound"}, true, "a server for tests serves no gateway"},
 	{"adapters/oauth", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
 	{"adapters/mail", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
 	{"adapters/oidc", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},

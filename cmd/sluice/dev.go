@@ -22,7 +22,7 @@ func (p *program) devCommand() *cobra.Command {
 				return err
 			}
 			return p.serve(cmd.Context(), cfg, serveOptions{role: roleAll}, func(ctx context.Context, store *sqlstore.Store, baseURL string) error {
-				return p.demonstrate(ctx, newOperatorPorts(store), baseURL)
+				return p.demonstrate(ctx, newOperatorPorts(store, cfg.letters(baseURL)), baseURL)
 			})
 		},
 	}

@@ -117,7 +117,7 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
 	root.SetUsageTemplate(root.UsageTemplate() +
 		`{{if or (not .HasParent) (eq .Name "serve") (eq .Name "dev")}}` + settingsTemplate() + "{{else}}\nSettings: sluice --help\n{{end}}")
-	printing := []*cobra.Command{p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.secretsCommand(), p.versionCommand()}
+	printing := []*cobra.Command{p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.userCommand(), p.memberCommand(), p.secretsCommand(), p.versionCommand()}
 	for _, cmd := range printing {
 		cmd.PersistentFlags().BoolVar(&p.json, "json", false, "print one JSON document")
 	}

@@ -17,6 +17,9 @@ type operatorPorts struct {
 	Versions   inbound.Versions
 	Publishing inbound.Publishing
 	Triggers   inbound.Triggers
+
+	Users       inbound.Users
+	Memberships inbound.Memberships
 }
 
 // operate runs one command of the operator on the configured database.
@@ -30,5 +33,5 @@ func (p *program) operate(cmd *cobra.Command, do func(context.Context, operatorP
 		return err
 	}
 	defer closing(store, p.stderr)
-	return do(cmd.Context(), newOperatorPorts(store))
+	return do(cmd.Context(), newOperatorPorts(store, cfg.letters(cfg.publicURL())))
 }

@@ -59,6 +59,7 @@ func shown(i *instant) string {
 // flagsOf are the options that give a member of what is created, changed or listed.
 var flagsOf = map[string]string{
 	"name": "--name", "language": "--language", "type": "--type", "expiresAt": "--valid-for", "graceSeconds": "--grace",
+	"email": "--email", "role": "--role",
 	"limit": "--limit", "offset": "--offset",
 	"limits.public.requestsPerMinute": "--public-per-minute", "limits.public.concurrentRequests": "--public-concurrent",
 	"limits.secret.requestsPerMinute": "--secret-per-minute", "limits.secret.concurrentRequests": "--secret-concurrent",
@@ -66,8 +67,8 @@ var flagsOf = map[string]string{
 }
 
 // explain turns an error into what a person at a terminal can use: the message and
-// every violation, under the name of its option, and the cause where there is no message
-// meant for people.
+// every violation, under the name of its option, and the cause where that is more than what the message says: of a
+// conflict it is a detail of the store.
 func explain(err error) string {
 	var known *domain.Error
 	if !errors.As(err, &known) {
@@ -80,7 +81,7 @@ func explain(err error) string {
 		}
 		text += "\n  " + v.String()
 	}
-	if known.Cause != nil {
+	if known.Cause != nil && known.Kind != domain.Conflict {
 		text += "\n  cause: " + known.Cause.Error()
 	}
 	return text

@@ -53,7 +53,7 @@ func TestNoJSONDocumentHoldsATimeInAnotherForm(t *testing.T) {
 	t.Parallel()
 	for _, document := range []any{
 		shownKey{}, shownTenant{}, shownMigration{}, createdTenant{}, deletedTenant{}, build{},
-		pageJSON[shownKey]{}, pageJSON[shownTenant]{},
+		createdLink{}, shownUser{}, addedMember{}, pageJSON[shownKey]{}, pageJSON[shownTenant]{}, pageJSON[shownUser]{}, pageJSON[shownMember]{},
 	} {
 		holdsNoBareTime(t, reflect.TypeOf(document), reflect.TypeOf(document).Name())
 	}

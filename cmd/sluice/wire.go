@@ -164,11 +164,12 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	return gateway{}, nil
 }
 
-// newOperatorPorts assembles what the operator's commands call.
-func newOperatorPorts(store *sqlstore.Store) operatorPorts {
+// newOperatorPorts assembles what the operator's commands call; letters bring links to people.
+func newOperatorPorts(store *sqlstore.Store, letters members.Letters) operatorPorts {
 	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)),
 		sqlstore.NewTriggerInserter, wire.Bind(new(outbound.TriggerInserter), new(*sqlstore.TriggerInserter)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
 		driven, core, directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)),
+		members.NewUsers, wire.Bind(new(inbound.Users), new(*members.Users)), members.NewMemberships, wire.Bind(new(inbound.Memberships), new(*members.Memberships)),
 		wire.Struct(new(operatorPorts), "*"))
 	return operatorPorts{}
 }

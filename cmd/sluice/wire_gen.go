@@ -158,8 +158,8 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	return mainGateway, nil
 }
 
-// newOperatorPorts assembles what the operator's commands call.
-func newOperatorPorts(store *sqlstore.Store) operatorPorts {
+// newOperatorPorts assembles what the operator's commands call; letters bring links to people.
+func newOperatorPorts(store *sqlstore.Store, letters members.Letters) operatorPorts {
 	clock := system.Clock{}
 	random := system.Random{}
 	service := tenants.New(store, clock, random)
@@ -172,13 +172,17 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	triggerInserter := sqlstore.NewTriggerInserter(store)
 	limiter := memory.New(clock)
 	triggersService := triggers.New(store, directoryDirectory, triggerInserter, checker, limiter, clock, random)
+	users := members.NewUsers(store, clock, random, letters)
+	memberships := members.NewMemberships(store, clock, random, letters)
 	mainOperatorPorts := operatorPorts{
-		Tenants:    service,
-		Keys:       keys,
-		Workflows:  workflowsService,
-		Versions:   versions,
-		Publishing: versions,
-		Triggers:   triggersService,
+		Tenants:     service,
+		Keys:        keys,
+		Workflows:   workflowsService,
+		Versions:    versions,
+		Publishing:  versions,
+		Triggers:    triggersService,
+		Users:       users,
+		Memberships: memberships,
 	}
 	return mainOperatorPorts
 }

@@ -31,7 +31,7 @@ func ParseEmail(text string) (address Email, ok bool) {
 func readEmail(r *domain.Rules, text, field string) Email {
 	address, ok := ParseEmail(text)
 	r.Check(text != "", field, domain.Required, "must not be empty")
-	r.Check(ok, field, domain.BadFormat, "must be a mail address such as anna@example.com, at most %d characters of ASCII", MaxEmail)
+	r.Check(ok || text == "", field, domain.BadFormat, "must be a mail address such as anna@example.com, at most %d characters of ASCII", MaxEmail)
 	return address
 }
 

@@ -74,7 +74,7 @@ func (m *Membership) Change(role tenant.Role) error {
 // CheckRole reports a role that does not exist.
 func CheckRole(r *domain.Rules, role tenant.Role, field string) {
 	r.Check(role != "", field, domain.Required, "must be %s", domain.OneOf(tenant.Roles()...))
-	r.Check(role.Valid(), field, domain.NotAllowed, "must be %s, not %q", domain.OneOf(tenant.Roles()...), string(role))
+	r.Check(role == "" || role.Valid(), field, domain.NotAllowed, "must be %s, not %q", domain.OneOf(tenant.Roles()...), string(role))
 }
 
 // KeepAnAdmin returns nil when a tenant can do without this member as an admin, of which it has as many as said,

@@ -133,11 +133,27 @@ func (u *User) Disable(now time.Time) {
 // Enable lets the user in again.
 func (u *User) Enable() { u.state.DisabledAt = nil }
 
-// Join ties the user to an identity whose provider has verified the user's address. A user who is tied to
-// one stays with it, and another identity with the same address is refused as [SignInRefused].
+// CheckLink returns nil when the user may get a link of the purpose: else a Conflict with the code user_disabled, or
+// user_has_entered for an invitation of somebody who has come in.
+func (u *User) CheckLink(p Purpose) error {
+	switch {
+	case u.IsDisabled():
+		return domain.Fail(domain.Conflict, "user_disabled", "The user is disabled.")
+	case p == Invitation && u.HasEntered():
+		return domain.Fail(domain.Conflict, "user_has_entered", "The user has come in already, and needs no invitation.")
+	default:
+		return nil
+	}
+}
+
+// Join ties the user to an identity whose provider has verified the user's address, in place of a password. A user
+// who is tied to one stays with it, and another identity with the same address is refused as [SignInRefused].
 func (u *User) Join(i Identity, name string) error {
 	if !u.state.Identity.IsZero() && u.state.Identity != i || i.Issuer == "" || i.Subject == "" {
 		return SignInRefused()
+	}
+	if u.state.Identity.IsZero() {
+		u.state.PasswordHash = ""
 	}
 	u.state.Identity = i
 	var r domain.Rules

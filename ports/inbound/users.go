@@ -5,26 +5,80 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/member"
+	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// Users is what the operator does with users. An address that nobody has is NotFound with the code user_not_found.
+// Users is what the operator does with users. An address that nobody has is NotFound with the code user_not_found,
+// and a link for a disabled user a Conflict with the code user_disabled.
 type Users interface {
 	// Create makes a user, with an invitation. A Conflict with the code user_exists, or Invalid with user_invalid.
 	Create(ctx context.Context, d member.UserDraft) (UserWithLink, error)
 
-	// Link makes another link for a user: an invitation for one who has not come in yet, else one that sets another
-	// password. A disabled one is a Conflict with the code user_disabled.
-	Link(ctx context.Context, address string) (UserWithLink, error)
+	// Invite makes another invitation for a user who has not come in yet; for any other one it is a Conflict with
+	// the code user_has_entered.
+	Invite(ctx context.Context, address string) (UserWithLink, error)
+
+	// Reset makes a link that sets another password, or the first one.
+	Reset(ctx context.Context, address string) (UserWithLink, error)
+
+	// LetIn makes a link that only signs in, and is never mailed.
+	LetIn(ctx context.Context, address string) (UserWithLink, error)
 
 	// List returns a page of all users, the newest first.
 	List(ctx context.Context, page domain.PageRequest) (domain.Page[*member.User], error)
 
 	// Disable keeps a user out, and ends the sessions and links.
 	Disable(ctx context.Context, address string) (*member.User, error)
+
+	// Enable lets a disabled user in again.
+	Enable(ctx context.Context, address string) (*member.User, error)
 }
 
 // UserWithLink is a user with the link by which the person comes in.
 type UserWithLink struct {
 	User *member.User
-	Link string // empty where it was mailed
+	Link string // empty where nobody but the person may see it
+	Mail Mailed
+}
+
+// Mailed says what became of the message with a link.
+type Mailed struct {
+	Sent  bool
+	Error error // why it was not, where a mail server is set
+}
+
+// Memberships is what the operator and admins do with the members of a tenant.
+type Memberships interface {
+	// Add makes somebody a member. Who has no account gets one, and who has not come in yet gets an invitation:
+	// by mail, and to the operator it is shown as well. An admin sees it only where nothing is mailed and the
+	// person is nobody outside the tenant yet, since whoever sees it can come in by it; else it is a Conflict with the
+	// code invitation_needs_mail. Somebody who is a member is a Conflict with the code member_exists, mistakes in the
+	// address are Invalid with user_invalid, in the role with member_invalid.
+	Add(ctx context.Context, who tenant.Caller, d MemberDraft) (AddedMember, error)
+
+	// Remove ends a membership. The tenant's last admin stays: a Conflict with the code last_admin. Somebody who is
+	// no member is NotFound with the code member_not_found.
+	Remove(ctx context.Context, who tenant.Caller, address string) (Member, error)
+
+	// List returns a page of the members, the newest first.
+	List(ctx context.Context, who tenant.Caller, page domain.PageRequest) (domain.Page[Member], error)
+}
+
+// MemberDraft says who becomes a member.
+type MemberDraft struct {
+	Email string
+	Role  tenant.Role
+}
+
+// Member is a membership with the user whose it is.
+type Member struct {
+	Membership *member.Membership
+	User       *member.User
+}
+
+// AddedMember is a new member.
+type AddedMember struct {
+	Member
+	Link string // the invitation; empty for somebody who needs none, and where nobody but the person may see it
+	Mail Mailed
 }

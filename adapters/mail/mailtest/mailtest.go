@@ -1,4 +1,5 @@
-package mail_test
+// Package mailtest is a mail server for tests: that of emersion/go-smtp, which keeps what it is sent.
+package mailtest
 
 import (
 	"crypto/tls"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http/httptest"
 	netmail "net/mail"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -22,33 +24,44 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
+// Who may send, and to whom nothing can be sent: ever, and now.
 const (
-	username = "sluice@example.com"
-	password = "pass word/+&=%:é"
-	unknown  = "nobody@example.com"
-	later    = "busy@example.com"
+	Username = "sluice@example.com"
+	Password = "pass word/+&=%:é"
+	Unknown  = "nobody@example.com"
+	Later    = "busy@example.com"
 )
 
-// server is an SMTP server.
-type server struct {
-	port  string
-	roots *x509.CertPool
-	open  bool // to whoever does not sign in
+// Server is a mail server on this machine.
+type Server struct {
+	Port  string
+	Roots *x509.CertPool // that its certificate is of
+	Open  bool           // to whoever does not sign in
 
 	mu       sync.Mutex
-	messages []*netmail.Message
-	bodies   []string
-	froms    []string
-	secure   []bool
+	messages []Message
 }
 
-// start starts a server, which has TLS from the beginning, after STARTTLS, or not at all.
-func start(t *testing.T, wrapped, startTLS bool) *server {
+// Message is one that was sent.
+type Message struct {
+	Header netmail.Header
+	From   string // of the envelope
+	Secure bool   // by TLS
+	body   string
+}
+
+// URL is the server's address, as the gateway is given it.
+func (s *Server) URL(scheme string) string {
+	return (&url.URL{Scheme: scheme, User: url.UserPassword(Username, Password), Host: net.JoinHostPort("127.0.0.1", s.Port)}).String()
+}
+
+// Start starts a server until the test ends, which has TLS from the beginning, after STARTTLS, or not at all.
+func Start(t *testing.T, wrapped, startTLS bool) *Server {
 	t.Helper()
 	certified := httptest.NewTLSServer(nil)
 	t.Cleanup(certified.Close)
-	s := &server{roots: x509.NewCertPool()}
-	s.roots.AddCert(certified.Certificate())
+	s := &Server{Roots: x509.NewCertPool()}
+	s.Roots.AddCert(certified.Certificate())
 
 	smtpServer := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{server: s, conn: c}, nil }))
 	smtpServer.AllowInsecureAuth = !wrapped && !startTLS
@@ -57,11 +70,11 @@ func start(t *testing.T, wrapped, startTLS bool) *server {
 	if startTLS {
 		smtpServer.TLSConfig = settings
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, s.port, _ = net.SplitHostPort(listener.Addr().String())
+	_, s.Port, _ = net.SplitHostPort(listener.Addr().String())
 	if wrapped {
 		listener = tls.NewListener(listener, settings)
 	}
@@ -74,12 +87,18 @@ func start(t *testing.T, wrapped, startTLS bool) *server {
 	return s
 }
 
-func (s *server) received(t *testing.T) []outbound.Mail {
-	t.Helper()
+// Messages are those that were sent, in order.
+func (s *Server) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]outbound.Mail, 0, len(s.messages))
-	for i, m := range s.messages {
+	return slices.Clone(s.messages)
+}
+
+// Received are those that were sent, as people read them.
+func (s *Server) Received(t *testing.T) []outbound.Mail {
+	t.Helper()
+	var all []outbound.Mail
+	for _, m := range s.Messages() {
 		to, err := netmail.ParseAddress(m.Header.Get("To"))
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +107,7 @@ func (s *server) received(t *testing.T) []outbound.Mail {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := s.bodies[i]
+		body := m.body
 		if m.Header.Get("Content-Transfer-Encoding") == "quoted-printable" {
 			text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(body)))
 			if err != nil {
@@ -103,7 +122,7 @@ func (s *server) received(t *testing.T) []outbound.Mail {
 
 // session is one connection.
 type session struct {
-	server *server
+	server *Server
 	conn   *smtp.Conn
 	signed bool
 	from   string
@@ -113,7 +132,7 @@ func (s *session) AuthMechanisms() []string { return []string{sasl.Plain} }
 
 func (s *session) Auth(string) (sasl.Server, error) {
 	return sasl.NewPlainServer(func(_, user, pass string) error {
-		if user != username || pass != password {
+		if user != Username || pass != Password {
 			return &smtp.SMTPError{Code: 535, EnhancedCode: smtp.EnhancedCode{5, 7, 8}, Message: "not with " + pass}
 		}
 		s.signed = true
@@ -122,7 +141,7 @@ func (s *session) Auth(string) (sasl.Server, error) {
 }
 
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
-	if !s.signed && !s.server.open {
+	if !s.signed && !s.server.Open {
 		return errors.New("nobody is signed in")
 	}
 	s.from = from
@@ -131,9 +150,9 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	switch to {
-	case unknown:
+	case Unknown:
 		return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}
-	case later:
+	case Later:
 		return &smtp.SMTPError{Code: 450, EnhancedCode: smtp.EnhancedCode{4, 2, 1}, Message: "later"}
 	}
 	return nil
@@ -151,18 +170,17 @@ func (s *session) Data(r io.Reader) error {
 	_, secure := s.conn.TLSConnectionState()
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
-	s.server.messages, s.server.bodies = append(s.server.messages, message), append(s.server.bodies, string(body))
-	s.server.froms, s.server.secure = append(s.server.froms, s.from), append(s.server.secure, secure)
+	s.server.messages = append(s.server.messages, Message{Header: message.Header, From: s.from, Secure: secure, body: string(body)})
 	return nil
 }
 
 func (s *session) Reset()        {}
 func (s *session) Logout() error { return nil }
 
-// silent accepts connections, and says nothing.
-func silent(t *testing.T) (port string) {
+// Silent accepts connections until the test ends, and says nothing.
+func Silent(t *testing.T) (port string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
