@@ -34,6 +34,7 @@ type Ports struct {
 	HookIntake  inbound.HookIntake
 	Jobs        inbound.Jobs
 	ListChanges inbound.ListChanges
+	Memberships inbound.Memberships
 	NodeChecks  inbound.NodeChecks
 	NodeSecrets inbound.NodeSecrets
 	Nodes       inbound.Nodes

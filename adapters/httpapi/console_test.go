@@ -29,6 +29,22 @@ func (plainPasswords) Verify(_ context.Context, hash, password string) (bool, er
 	return hash == "h:"+password, nil
 }
 
+// mailbox keeps what is mailed, where it is enabled.
+type mailbox struct {
+	enabled bool
+	fails   error
+	sent    []outbound.Mail
+}
+
+func (m *mailbox) Enabled() bool { return m.enabled }
+
+func (m *mailbox) Send(_ context.Context, one outbound.Mail) error {
+	if m.fails == nil {
+		m.sent = append(m.sent, one)
+	}
+	return m.fails
+}
+
 type noProvider struct{ outbound.IdentityProvider }
 
 func (noProvider) Enabled() bool { return false }

@@ -24,6 +24,15 @@ func Operations(a *API) map[Route]tenant.Operation {
 	return all
 }
 
+// MemberOperations returns what each route of members performs, as if it was behind the keys.
+func MemberOperations(a *API) map[Route]tenant.Operation {
+	all := Operations(a)
+	for _, r := range a.memberRoutes() {
+		all[Route{r.method, openAPIPath(r.path)}] = r.operation
+	}
+	return all
+}
+
 // ConsoleRoutes lists the routes of the console's interface, those of tenants' members without the errors of
 // literal paths.
 func ConsoleRoutes(a *API) []Route {

@@ -79,6 +79,7 @@ type gateway struct {
 	random   *countedRandom
 	signals  *sqlstore.RunSignals
 	log      *logSink
+	mail     *mailbox
 }
 
 // option changes how a gateway is built.
@@ -102,6 +103,9 @@ func (g *gateway) built(options ...option) *gateway {
 	t, store := g.T, g.store
 	t.Helper()
 	g.contract, g.signals, g.log = contract.New(t), sqlstore.NewRunSignals(store), &logSink{tb: t}
+	if g.mail == nil {
+		g.mail = &mailbox{}
+	}
 	limiter := memory.New(g.clock)
 	known := directory.New(store)
 	g.follow(known)
@@ -127,6 +131,7 @@ func (g *gateway) built(options ...option) *gateway {
 		Firing: fired, Hooks: hooked, HookIntake: hooked, HookDeliveries: hooked,
 		Jobs: jobs.New(store, g.clock, g.random),
 
+		Memberships: members.NewMemberships(store, g.clock, g.random, members.Letters{Mailer: g.mail, Public: func() string { return publicURL }}),
 		ListChanges: firstChanges{changes.New(store, budget.New(1<<20), g.random)},
 		Runs:        moved, OperatorRuns: runs.NewOperator(work),
 		Trying:      moved,

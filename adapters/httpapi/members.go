@@ -19,7 +19,7 @@ func (a *API) serveConsole() {
 	for _, r := range a.console.Serve(a.engine) {
 		a.undescribed = append(a.undescribed, Route{r.Method, openAPIPath(r.Path)})
 	}
-	for _, r := range a.routes() {
+	for _, r := range append(a.routes(), a.memberRoutes()...) {
 		a.serveMembers(r.method, ofMembers(r.path), a.admitted(r))
 	}
 }

@@ -50,8 +50,8 @@ func TestEachRoleMayWhatTheTableSays(t *testing.T) {
 	for _, role := range tenant.Roles() {
 		people[string(role)] = g.member(e.id, role)
 	}
-	operations := httpapi.Operations(g.api)
-	for i, r := range routesBehindKeys(g) {
+	operations := httpapi.MemberOperations(g.api)
+	for i, r := range routesOfMembers(g) {
 		g.clock.Set(noon.Add(time.Duration(i) * time.Second))
 		targets, body, ok := absent(e).requests(r)
 		if !ok {
@@ -75,6 +75,11 @@ func TestEachRoleMayWhatTheTableSays(t *testing.T) {
 		for key, want := range map[string]string{"": "signed_out", e.secret: "signed_out", e.public: "signed_out"} {
 			if got := g.send(r.Method, path, key, body); got.status != http.StatusUnauthorized || got.field(t, "code") != want {
 				t.Errorf("%s %s with the key %q and no session got %d: %s", r.Method, path, key, got.status, got.body)
+			}
+		}
+		if isOfConsoleOnly(strings.TrimPrefix(r.Path, "/v1/gateway")) {
+			if got := g.send(r.Method, targets[0], e.secret, body); got.status != http.StatusNotFound || got.field(t, "code") != "route_not_found" {
+				t.Errorf("%s %s with a key got %d: %s", r.Method, targets[0], got.status, got.body)
 			}
 		}
 		if got := g.by(people["admin"], r.Method, targets[0], body); got.status != http.StatusUnauthorized || got.field(t, "code") != "unauthenticated" {
@@ -103,7 +108,7 @@ func TestAMemberFindsNoByteOfAnotherTenant(t *testing.T) {
 	g.addRuns(theirs)
 	admin, none := g.member(mine.id, tenant.AdminRole), absent(theirs)
 	g.member(theirs.id, tenant.AdminRole)
-	for i, r := range routesBehindKeys(g) {
+	for i, r := range routesOfMembers(g) {
 		g.clock.Set(noon.Add(time.Duration(i) * 3 * time.Second))
 		targets, body, _ := theirs.requests(r)
 		g.findsNothing(r, func(method, target, body string) answer {
@@ -111,6 +116,9 @@ func TestAMemberFindsNoByteOfAnotherTenant(t *testing.T) {
 		}, targets, body, theirs, none)
 	}
 	g.isWhole(theirs)
+	if all := g.by(g.member(theirs.id, tenant.AdminRole), http.MethodGet, membersPath(theirs.id, "/members"), ""); all.field(t, "total") != 3.0 || !strings.Contains(all.body, theirs.marker()) {
+		t.Errorf("their members are %s after all that", all.body)
+	}
 }
 
 func TestWhatAMemberMayEndsEverywhereAtOnce(t *testing.T) {

@@ -2,9 +2,11 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
+	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/httpapi/console"
 	"github.com/sluicehq/sluice/adapters/httpapi/contract"
 	"github.com/sluicehq/sluice/domain/member"
@@ -101,6 +103,30 @@ func (g *gateway) member(owner tenant.ID, role tenant.Role) somebody {
 	}
 	g.write(func(ctx context.Context, st outbound.Stores) error { return st.Members.Memberships.Insert(ctx, m) })
 	return s
+}
+
+// storeMember stores a member of the fixture, whose name has its marker.
+func (g *gateway) storeMember(e fixture) {
+	g.Helper()
+	_, number, _ := strings.Cut(string(e.id), "_")
+	user := tenant.UserID(member.UserIDPrefix + "_" + number)
+	e.ids["members"] = member.MembershipIDPrefix + "_" + number
+	u, err := member.NewUser(user, member.UserDraft{Email: string(user) + "@example.com", Name: e.marker()}, noon)
+	if err != nil {
+		g.Fatal(err)
+	}
+	m, err := member.NewMembership(member.MembershipID(e.ids["members"]), e.id, user, tenant.ViewerRole, noon)
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.write(func(ctx context.Context, st outbound.Stores) error {
+		return errors.Join(st.Members.Users.Insert(ctx, u), st.Members.Memberships.Insert(ctx, m))
+	})
+}
+
+// routesOfMembers lists the routes of members as if they were behind the keys, in order.
+func routesOfMembers(g *gateway) []httpapi.Route {
+	return sortedRoutes(httpapi.MemberOperations(g.api))
 }
 
 // by makes a request of somebody who is signed in; headers are pairs of name and value.

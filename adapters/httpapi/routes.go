@@ -191,7 +191,7 @@ func (a *API) connectionRoutes() []route {
 
 // strictResources are those whose operations refuse members that they do not know, for every
 // client: a misspelled one would leave a door open.
-var strictResources = []string{prefix + "/api-keys", prefix + "/embed-tokens", prefix + "/settings", prefix + "/connections"}
+var strictResources = []string{prefix + "/api-keys", prefix + "/embed-tokens", prefix + "/settings", prefix + "/connections", prefix + "/members"}
 
 // strictOperations do so as well: no client has ever sent them anything else.
 var strictOperations = map[tenant.Operation]bool{

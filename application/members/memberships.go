@@ -27,16 +27,28 @@ func NewMemberships(work outbound.UnitOfWork, clock outbound.Clock, random outbo
 }
 
 // Add makes somebody a member.
-func (m *Memberships) Add(ctx context.Context, who tenant.Caller, d inbound.MemberDraft) (added inbound.AddedMember, err error) {
+func (m *Memberships) Add(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d inbound.MemberDraft) (added inbound.AddedMember, err error) {
+	if err := who.May(tenant.AddMember); err != nil {
+		return added, err
+	}
+	if err := member.CheckDraft(d.Email, d.Role); err != nil {
+		return added, err
+	}
+	now := m.clock.Now()
 	token := newToken(m.random)
 	var invited bool
 	var inviting *tenant.Tenant
 	err = m.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
+			return err
+		}
 		if inviting, err = st.Tenants.Get(ctx, who.Tenant()); err != nil {
 			return err
 		}
-		added, invited, err = m.join(ctx, st, who, d, token)
-		return err
+		if added, invited, err = m.join(ctx, st, who, d, token); err != nil {
+			return err
+		}
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, added.Member, now)
 	})
 	if err != nil {
 		return inbound.AddedMember{}, err
@@ -115,31 +127,79 @@ func (m *Memberships) checkInvitation(ctx context.Context, st outbound.Stores, w
 	return nil
 }
 
-// Remove ends a membership.
+// Remove ends the membership of who has the address.
 func (m *Memberships) Remove(ctx context.Context, who tenant.Caller, address string) (gone inbound.Member, err error) {
-	err = m.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		// The admins are locked before the one who leaves, in the same order by everybody.
-		admins, err := st.Members.Memberships.CountAdmins(ctx, who.Tenant())
-		if err != nil {
-			return err
-		}
+	if err := who.May(tenant.RemoveMember); err != nil {
+		return gone, err
+	}
+	err = m.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		u, err := find(ctx, st, address)
 		if err != nil {
 			return noMember(err)
 		}
 		of, err := st.Members.OfUsers.Find(ctx, u.ID(), who.Tenant())
-		if err != nil {
-			return noMember(err)
-		}
-		if !u.IsDisabled() { // who is disabled does not count as an admin
-			if err := of.Membership.KeepAnAdmin(admins); err != nil {
-				return err
-			}
-		}
 		gone = inbound.Member{Membership: of.Membership, User: u}
-		return st.Members.Memberships.Delete(ctx, who.Tenant(), of.Membership.ID())
+		return noMember(err)
 	})
-	return gone, err
+	if err != nil {
+		return inbound.Member{}, err
+	}
+	return gone, m.End(ctx, who, gone.Membership.ID(), domain.Expected{})
+}
+
+// End ends a membership.
+func (m *Memberships) End(ctx context.Context, who tenant.Caller, id member.MembershipID, at domain.Expected) error {
+	if err := who.May(tenant.RemoveMember); err != nil {
+		return err
+	}
+	return m.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, err := m.locked(ctx, st, who.Tenant(), id, at, "")
+		if err != nil {
+			return err
+		}
+		return st.Members.Memberships.Delete(ctx, who.Tenant(), found.Membership.ID())
+	})
+}
+
+// Change gives a member another role.
+func (m *Memberships) Change(ctx context.Context, who tenant.Caller, id member.MembershipID, at domain.Expected, role tenant.Role) (changed inbound.Member, err error) {
+	if err := who.May(tenant.ChangeMember); err != nil {
+		return changed, err
+	}
+	err = m.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, err := m.locked(ctx, st, who.Tenant(), id, at, role)
+		if err != nil {
+			return err
+		}
+		if err := found.Membership.Change(role); err != nil {
+			return err
+		}
+		changed = inbound.Member(found)
+		return st.Members.Memberships.Update(ctx, found.Membership)
+	})
+	if err != nil {
+		return inbound.Member{}, err
+	}
+	return changed, nil
+}
+
+// locked returns a member who becomes what the role says, empty for nothing, if an admin stays. The admins are locked
+// before the member, in the same order by everybody.
+func (m *Memberships) locked(ctx context.Context, st outbound.Stores, owner tenant.ID, id member.MembershipID, at domain.Expected, becomes tenant.Role) (found outbound.Member, err error) {
+	admins, err := st.Members.Memberships.CountAdmins(ctx, owner)
+	if err != nil {
+		return found, err
+	}
+	if found, err = st.Members.Memberships.Get(ctx, owner, id); err != nil {
+		return found, err
+	}
+	if err := at.Check(found.Membership.Revision()); err != nil {
+		return found, err
+	}
+	if becomes == tenant.AdminRole || found.User.IsDisabled() { // who is disabled does not count as an admin
+		return found, nil
+	}
+	return found, found.Membership.KeepAnAdmin(admins)
 }
 
 // noMember says of somebody who is unknown, or a member of another tenant only, the same.
@@ -152,6 +212,9 @@ func noMember(err error) error {
 
 // List returns a page of the members.
 func (m *Memberships) List(ctx context.Context, who tenant.Caller, page domain.PageRequest) (found domain.Page[inbound.Member], err error) {
+	if err := who.May(tenant.ReadMembers); err != nil {
+		return found, err
+	}
 	err = m.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
 		all, err := st.Members.Memberships.List(ctx, who.Tenant(), page)
 		found = domain.Page[inbound.Member]{Total: all.Total, Limit: all.Limit, Offset: all.Offset}

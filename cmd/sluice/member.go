@@ -54,7 +54,7 @@ func (p *program) memberAdd(owner *string) *cobra.Command {
 			"workflows; admin does everything of the tenant.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.operateFor(cmd, *owner, func(ctx context.Context, op operatorPorts, who tenant.Caller) error {
-				added, err := op.Memberships.Add(ctx, who, d)
+				added, err := op.Memberships.Add(ctx, who, domain.IdempotencyKey{}, d)
 				if err != nil {
 					return err
 				}

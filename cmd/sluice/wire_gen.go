@@ -50,8 +50,8 @@ import (
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
-// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, lists the memory for what changes in lists and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, opts httpapi.Options) (gateway, error) {
+// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, lists the memory for what changes in lists and storage what is kept for a tenant.
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, letters members.Letters, opts httpapi.Options) (gateway, error) {
 	passwords := requestPasswords(opts)
 	mainNoProvider := noProvider{}
 	clock := system.Clock{}
@@ -82,6 +82,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	hooksService := hooks.New(work, directoryHooks, firingService, runsService, checker, limiter, clock, random, budgets, origin)
 	jobsService := jobs.New(work, clock, random)
 	changesService := changes.New(store, lists, random)
+	memberships := members.NewMemberships(work, clock, random, letters)
 	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
 	questions := runs.NewQuestions(runsService)
@@ -111,6 +112,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		HookIntake:        hooksService,
 		Jobs:              jobsService,
 		ListChanges:       changesService,
+		Memberships:       memberships,
 		NodeChecks:        checks,
 		NodeSecrets:       secrets,
 		Nodes:             nodesService,

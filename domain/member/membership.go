@@ -60,6 +60,14 @@ func (m *Membership) Revision() int64 { return m.state.Revision }
 // Saved notes that a store kept the changes, which raises the revision by one.
 func (m *Membership) Saved() { m.state.Revision++ }
 
+// CheckDraft reports every violation of who is to become a member, with the code member_invalid.
+func CheckDraft(address string, role tenant.Role) error {
+	var r domain.Rules
+	readEmail(&r, address, "email")
+	CheckRole(&r, role, "role")
+	return r.Err("member_invalid", "The member is not valid.")
+}
+
 // Change gives the member another role.
 func (m *Membership) Change(role tenant.Role) error {
 	var r domain.Rules

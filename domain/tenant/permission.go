@@ -117,6 +117,12 @@ const (
 	ReadNodeSecret   Operation = "readNodeSecret" // when it was made, never the secret itself
 	RotateNodeSecret Operation = "rotateNodeSecret"
 	CheckCustomNode  Operation = "checkCustomNode" // asks its endpoint whether it lives
+
+	// What members and the operator's commands do; keys have no route to it.
+	ReadMembers  Operation = "readMembers"
+	AddMember    Operation = "addMember"
+	ChangeMember Operation = "changeMember"
+	RemoveMember Operation = "removeMember"
 )
 
 // anyRight stands for an operation that every key with rights may perform.
@@ -202,6 +208,10 @@ var permissions = []Permission{
 	{ReadNodeSecret, Denied, Allowed, nil, AdminRole},
 	{RotateNodeSecret, Denied, Allowed, nil, AdminRole},
 	{CheckCustomNode, Denied, Allowed, nil, EditorRole},
+	{ReadMembers, Denied, Allowed, nil, AdminRole},
+	{AddMember, Denied, Allowed, nil, AdminRole},
+	{ChangeMember, Denied, Allowed, nil, AdminRole},
+	{RemoveMember, Denied, Allowed, nil, AdminRole},
 }
 
 var permissionOf = func() map[Operation]Permission {
@@ -218,6 +228,7 @@ var ofWholeTenant = map[Operation]bool{
 	CreateCustomNode: true, ChangeCustomNode: true, DeleteCustomNode: true, CheckCustomNode: true, ReadNodeSecret: true, RotateNodeSecret: true,
 	ReadKeys: true, CreateKey: true, RotateKey: true, RevokeKey: true, ReadEmbedTokens: true, CreateEmbedToken: true, RevokeEmbedTokens: true,
 	ReadSettings: true, ChangeSettings: true,
+	ReadMembers: true, AddMember: true, ChangeMember: true, RemoveMember: true,
 }
 
 // acrossWorkflows are the operations that keep to a sub-tenant, and not to some of its workflows.

@@ -47,16 +47,25 @@ type Mailed struct {
 	Error error // why it was not, where a mail server is set
 }
 
-// Memberships is what the operator and admins do with the members of a tenant.
+// Memberships is what the operator and admins do with the members of a tenant. An id that no member of the tenant has
+// is NotFound with the code member_not_found, and a revision that is not among the expected ones a Conflict with the code
+// stale_revision.
 type Memberships interface {
 	// Add makes somebody a member. Who has no account gets one, and who has not come in yet gets an invitation:
 	// by mail, and to the operator it is shown as well. An admin sees it only where nothing is mailed and the
 	// person is nobody outside the tenant yet, since whoever sees it can come in by it; else it is a Conflict with the
-	// code invitation_needs_mail. Somebody who is a member is a Conflict with the code member_exists, mistakes in the
-	// address are Invalid with user_invalid, in the role with member_invalid.
-	Add(ctx context.Context, who tenant.Caller, d MemberDraft) (AddedMember, error)
+	// code invitation_needs_mail. Somebody who is a member is a Conflict with the code member_exists, mistakes are Invalid
+	// with member_invalid. What a repeat gets is a Member.
+	Add(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d MemberDraft) (AddedMember, error)
 
-	// Remove ends a membership. The tenant's last admin stays: a Conflict with the code last_admin. Somebody who is
+	// Change gives a member another role, at once in every process. Invalid with the code member_invalid, and the
+	// Conflict of Remove for the last admin.
+	Change(ctx context.Context, who tenant.Caller, id member.MembershipID, at domain.Expected, role tenant.Role) (Member, error)
+
+	// End is Remove by the identifier.
+	End(ctx context.Context, who tenant.Caller, id member.MembershipID, at domain.Expected) error
+
+	// Remove ends the membership of the user with an address, at once in every process. The tenant's last admin stays: a Conflict with the code last_admin. Somebody who is
 	// no member is NotFound with the code member_not_found.
 	Remove(ctx context.Context, who tenant.Caller, address string) (Member, error)
 
@@ -76,9 +85,12 @@ type Member struct {
 	User       *member.User
 }
 
+// Revision counts the changes of the membership.
+func (m Member) Revision() int64 { return m.Membership.Revision() }
+
 // AddedMember is a new member.
 type AddedMember struct {
 	Member
-	Link string // the invitation; empty for somebody who needs none, and where nobody but the person may see it
+	Link string // the invitation, shown once; empty for somebody who needs none, and where nobody but the person may see it
 	Mail Mailed
 }
