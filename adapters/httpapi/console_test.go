@@ -174,6 +174,8 @@ func TestPlainHTTPIsForLoopbackOnly(t *testing.T) {
 	p := newPeople(t, "http://sluice.example")
 	for host, status := range map[string]int{"sluice.example": 403, "192.0.2.1:80": 403, "localhost.example": 403, "127.0.0.1:8080": 401, "[::1]:8080": 401, "localhost": 401} {
 		p.want(p.ask("POST", "/session", login, "", "Host", host), status)
+		p.want(p.ask("GET", "/t/tenant_1/workflows", "", "", "Host", host), status)
+		p.want(p.ask("GET", "/t/tenant_1/members", "", "", "Host", host), status)
 	}
 }
 

@@ -110,7 +110,11 @@ func TestAMemberFindsNoByteOfAnotherTenant(t *testing.T) {
 	g.member(theirs.id, tenant.AdminRole)
 	for i, r := range routesOfMembers(g) {
 		g.clock.Set(noon.Add(time.Duration(i) * 3 * time.Second))
-		targets, body, _ := theirs.requests(r)
+		targets, body, ok := theirs.requests(r)
+		if !ok {
+			t.Errorf("%s %s has a parameter that this test cannot fill", r.Method, r.Path)
+			continue
+		}
 		g.findsNothing(r, func(method, target, body string) answer {
 			return g.by(admin, method, membersPath(mine.id, target), body, "X-Request-Id", "same")
 		}, targets, body, theirs, none)

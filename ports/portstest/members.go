@@ -249,23 +249,7 @@ func membershipRepository(t *testing.T, open OpenStore) {
 			f.join(owner, gone.ID(), tenant.AdminRole)
 			gone.Disable(noon)
 			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Members.Users.Update(ctx, gone) })
-			left := make([]error, len(both))
-			var all sync.WaitGroup
-			for i, m := range both {
-				all.Go(func() {
-					left[i] = f.try(func(ctx context.Context, st outbound.Stores) error {
-						admins, err := st.Members.Memberships.CountAdmins(ctx, owner)
-						if err == nil {
-							err = m.KeepAnAdmin(admins)
-						}
-						if err != nil {
-							return err
-						}
-						return st.Members.Memberships.Delete(ctx, owner, m.ID())
-					})
-				})
-			}
-			all.Wait()
+			left := f.leaveAtOnce(owner, both)
 			if (left[0] == nil) == (left[1] == nil) {
 				f.Errorf("left have %v", left)
 			}
@@ -278,6 +262,38 @@ func membershipRepository(t *testing.T, open OpenStore) {
 			})
 		},
 	})
+}
+
+// leaveAtOnce has two admins leave, the second while the first has counted how many there are and has not left yet.
+func (f fixture) leaveAtOnce(owner tenant.ID, both []*member.Membership) (left [2]error) {
+	f.Helper()
+	leave := func(m *member.Membership, counted func()) error {
+		return f.try(func(ctx context.Context, st outbound.Stores) error {
+			admins, err := st.Members.Memberships.CountAdmins(ctx, owner)
+			if err != nil {
+				return err
+			}
+			counted()
+			if err := m.KeepAnAdmin(admins); err != nil {
+				return err
+			}
+			return st.Members.Memberships.Delete(ctx, owner, m.ID())
+		})
+	}
+	var begins, counts sync.Once
+	var second sync.WaitGroup
+	secondCounted := make(chan struct{})
+	left[0] = leave(both[0], func() {
+		begins.Do(func() {
+			second.Go(func() { left[1] = leave(both[1], func() { counts.Do(func() { close(secondCounted) }) }) })
+		})
+		select {
+		case <-secondCounted: // nothing has held it back
+		case <-time.After(200 * time.Millisecond): // it waits for the first to end
+		}
+	})
+	second.Wait()
+	return left
 }
 
 // signIn stores a session that was last used at a time.
