@@ -57,10 +57,12 @@ func hookNodes() []map[string]any {
 	}
 }
 
-// deliverHooks measures deliveries to a hook: verified, read, kept and encrypted, and started. The baseline is webhook calls
-// with a key that start the same runs.
+// deliverHooks measures deliveries to a hook: verified, read, kept and encrypted, and started once, however often they come. The
+// baseline is webhook calls with an API key that start the same runs: each as often as it comes or, which is what a hook promises, once
+// for each idempotency key.
 type deliverHooks struct {
 	connections int
+	once        bool // calls with idempotency keys
 
 	env          *env
 	called, sent workflow
@@ -68,7 +70,11 @@ type deliverHooks struct {
 }
 
 func (r *deliverHooks) about() about {
-	return about{name: "hook", what: fmt.Sprintf("deliveries to a hook (github), beside webhook calls with a key, %d connections", r.connections), aim: 0.8}
+	a := about{name: "hook", what: fmt.Sprintf("deliveries to a hook (github), beside webhook calls with an API key, %d connections", r.connections), aim: 0.8}
+	if r.once {
+		a = about{name: "hook-once", what: fmt.Sprintf("the same, beside webhook calls with an idempotency key each, %d connections", r.connections), aim: 0.8}
+	}
+	return a
 }
 
 func (r *deliverHooks) prepare(ctx context.Context, e *env) (err error) {
@@ -84,18 +90,22 @@ func (r *deliverHooks) prepare(ctx context.Context, e *env) (err error) {
 }
 
 func (r *deliverHooks) baseline(ctx context.Context, period time.Duration) (load, error) {
-	return r.accepted(ctx, r.called, period)
+	prefix := ""
+	if r.once {
+		prefix = "called"
+	}
+	return r.accepted(ctx, r.called, prefix, period)
 }
 
 func (r *deliverHooks) gateway(ctx context.Context, period time.Duration) (load, error) {
-	r.rounds++
-	sent := r.sent
-	sent.call.IdempotencyPrefix = fmt.Sprintf("round-%d", r.rounds)
-	return r.accepted(ctx, sent, period)
+	return r.accepted(ctx, r.sent, "sent", period)
 }
 
 // accepted counts what was accepted, and waits until its runs have ended, so that they burden nobody else.
-func (r *deliverHooks) accepted(ctx context.Context, w workflow, period time.Duration) (load, error) {
+func (r *deliverHooks) accepted(ctx context.Context, w workflow, prefix string, period time.Duration) (load, error) {
+	if r.rounds++; prefix != "" {
+		w.call.IdempotencyPrefix = fmt.Sprintf("%s-%d", prefix, r.rounds)
+	}
 	before, _, err := r.env.database.countRuns(ctx, w.ID)
 	if err != nil {
 		return load{}, err

@@ -52,6 +52,7 @@ func allRows() []row {
 		&listWorkflows{workflows: manyWorkflows},
 		&finishRuns{connections: 16},
 		&deliverHooks{connections: 64},
+		&deliverHooks{connections: 64, once: true},
 		&callRuns{connections: 16},
 		&loopRuns{connections: 16},
 	}
