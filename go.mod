@@ -47,6 +47,8 @@ require (
 
 require github.com/coreos/go-oidc/v3 v3.21.0
 
+require maragu.dev/gomponents v1.2.0
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bmatcuk/doublestar/v4 v4.10.2 // indirect

@@ -1,11 +1,8 @@
 package httpapi
 
 import (
-	"bytes"
-	_ "embed"
 	"encoding/json"
 	"errors"
-	"html/template"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -17,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/adapters/httpapi/htmlpage"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
@@ -86,7 +84,7 @@ func (a *API) takeAnswer(c *gin.Context) {
 	var known *domain.Error
 	switch {
 	case err == nil:
-		setPageHeaders(c, answerPolicy)
+		htmlpage.SetHeaders(c.Writer.Header())
 		c.Redirect(http.StatusSeeOther, c.Request.URL.EscapedPath())
 	case errors.As(err, &known) && known.Kind == domain.Invalid:
 		exchange.StateOf(c).Code = known.Code
@@ -154,173 +152,6 @@ func readField(d node.Declaration, text string) any {
 		}
 	}
 	return text
-}
-
-// answerView is what a page shows.
-type answerView struct {
-	Words                  *answerWords
-	Heading, Prompt, State string
-	Open, Buttons          bool
-	Seq                    int64
-	Until, EndedAt         *answerTime
-	By                     string
-	Problem                string // of the whole answer
-	Fields                 []answerField
-}
-
-// Wrong are the fields with a problem; those that are buttons have no place to lead to.
-func (v answerView) Wrong() (fields []answerField) {
-	for _, f := range v.Fields {
-		if f.Problem != "" && !v.Buttons {
-			fields = append(fields, f)
-		}
-	}
-	return fields
-}
-
-// answerTime is a time for people and for machines.
-type answerTime struct{ Text, Machine string }
-
-func newAnswerTime(at *time.Time) *answerTime {
-	if at == nil {
-		return nil
-	}
-	return &answerTime{Text: at.UTC().Format("2006-01-02 15:04") + " UTC", Machine: at.UTC().Format(time.RFC3339)}
-}
-
-// answerField is one field of a form.
-type answerField struct {
-	ID, Name, Label, Help, Placeholder string
-	Type                               string // of an input element; textarea, select
-	Required                           bool
-	Value, Problem                     string
-	Choices                            []answerChoice
-	Step                               string
-}
-
-// DescribedBy names what belongs to the field besides its label.
-func (f answerField) DescribedBy() string {
-	var ids []string
-	if f.Help != "" {
-		ids = append(ids, f.ID+"-help")
-	}
-	if f.Problem != "" {
-		ids = append(ids, f.ID+"-error")
-	}
-	return strings.Join(ids, " ")
-}
-
-type answerChoice struct {
-	Value, Label string
-	Selected     bool
-}
-
-func newAnswerView(page inbound.AnswerPage, words *answerWords, given url.Values, found []domain.Violation) answerView {
-	v := answerView{
-		Words: words, Heading: page.Question.Title, Prompt: page.Question.Prompt, State: words.States[page.Status], Open: page.Status == inbound.WaitsForAnswer, Seq: page.Seq,
-		EndedAt: newAnswerTime(page.EndedAt),
-	}
-	if v.Heading == "" {
-		v.Heading = words.Heading
-	}
-	if page.By != nil {
-		v.By = words.by(*page.By)
-	}
-	if !v.Open {
-		return v
-	}
-	v.Until = newAnswerTime(page.Until)
-	form := page.Question.Form
-	v.Buttons = page.Question.Single && len(form) == 1 && form[0].Declaration.Type == node.Boolean
-	for i, f := range form {
-		v.Fields = append(v.Fields, newAnswerFieldView(i, f, page.Question, words, given, found))
-	}
-	if len(found) > 0 {
-		v.Problem = words.Wrong
-	}
-	return v
-}
-
-func newAnswerFieldView(i int, f node.DeclaredField, q run.Question, words *answerWords, given url.Values, found []domain.Violation) answerField {
-	d := f.Declaration
-	field := answerField{ID: "field-" + strconv.Itoa(i), Name: fieldPrefix + f.Name, Label: d.ShownText("title"), Placeholder: d.ShownText("placeholder"), Type: "text"}
-	if d.Description != nil {
-		field.Help = *d.Description
-	}
-	field.Required = d.Required != nil && *d.Required
-	switch {
-	case field.Label != "":
-	case q.Single:
-		field.Label = words.Answer
-	default:
-		field.Label = f.Name
-	}
-	value := given.Get(field.Name)
-	if given == nil {
-		value = d.DefaultText()
-	}
-	switch d.Type {
-	case node.Number:
-		field.Type, field.Step = "number", "any"
-		if d.Integer != nil && *d.Integer {
-			field.Step = "1"
-		}
-	case node.Boolean:
-		field.Type = "select"
-		field.Choices = []answerChoice{{"true", words.Yes, value == "true"}, {"false", words.No, value == "false"}}
-	case node.Enum:
-		field.Type = "select"
-		labels := d.EnumLabels()
-		for at := range d.Enum {
-			text := strconv.Itoa(at)
-			field.Choices = append(field.Choices, answerChoice{text, labels[at], value == text || given == nil && d.Default != nil && string(d.Default) == string(d.Enum[at])})
-		}
-	default:
-		switch {
-		case q.Kind == "email", q.Kind == "url":
-			field.Type = q.Kind
-		case d.MaxLength == nil || *d.MaxLength > 200:
-			field.Type = "textarea"
-		}
-	}
-	field.Value = value
-	path := "input." + f.Name
-	for _, one := range found {
-		if one.Field == path || one.Field == domain.Member("input", f.Name) || q.Single && (one.Field == "input" || one.Field == "input.value") {
-			field.Problem = words.problem(one.Code)
-			break
-		}
-	}
-	return field
-}
-
-//go:embed answerpage.html
-var answerHTML string
-
-var answerTemplate = template.Must(template.New("answer").Parse(answerHTML))
-
-// answerPolicy lets a page do nothing but send its form back.
-const answerPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-
-// setPageHeaders keeps a page whose address holds a secret from frames, caches and what it leads to.
-func setPageHeaders(c *gin.Context, policy string) {
-	h := c.Writer.Header()
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-}
-
-func writeAnswerPage(c *gin.Context, status int, view answerView) {
-	var page bytes.Buffer
-	if err := answerTemplate.Execute(&page, view); err != nil {
-		exchange.Fail(c, err)
-		return
-	}
-	setPageHeaders(c, answerPolicy)
-	c.Header("Vary", "Accept-Language")
-	c.Data(status, "text/html; charset=utf-8", page.Bytes())
 }
 
 // failAnswerPage says to a person what is wrong.

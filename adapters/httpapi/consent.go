@@ -1,17 +1,17 @@
 package httpapi
 
 import (
-	"bytes"
-	_ "embed"
 	"errors"
-	"html/template"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	html "maragu.dev/gomponents"
+	tag "maragu.dev/gomponents/html"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/adapters/httpapi/htmlpage"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -178,20 +178,19 @@ type consentView struct {
 	Host, TokenHost, Tenant, Connection string
 }
 
-//go:embed consent.html
-var consentHTML string
-
-var consentTemplate = template.Must(template.New("consent").Parse(consentHTML))
-
-// consentPolicy lets a page do nothing but lead on.
-const consentPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 func writeConsentPage(c *gin.Context, status int, view consentView) {
-	var page bytes.Buffer
-	if err := consentTemplate.Execute(&page, view); err != nil {
-		exchange.Fail(c, err)
-		return
+	content := []html.Node{tag.H1(html.Text(view.Title))}
+	if view.Next == "" {
+		content = append(content, tag.P(html.Text(view.Text)))
+	} else {
+		content = append(content,
+			tag.P(html.Textf("%s asks to use your account at ", view.Tenant), tag.Strong(html.Text(view.Host)), html.Textf(" for its connection “%s”.", view.Connection)),
+			html.If(view.TokenHost != view.Host, tag.P(html.Text("The right to do so is given to "), tag.Strong(html.Text(view.TokenHost)), html.Text("."))),
+			tag.P(html.Textf("Go on only if you know who asked you to. %s may ask you to sign in and to consent.", view.Host)),
+			tag.P(tag.A(htmlpage.Leads(view.Next), tag.Class("button"), tag.Rel("noreferrer"), html.Textf("Continue to %s", view.Host))),
+		)
 	}
-	setPageHeaders(c, consentPolicy)
-	c.Data(status, "text/html; charset=utf-8", page.Bytes())
+	if err := htmlpage.Write(c, status, "en", view.Title, content...); err != nil {
+		exchange.Fail(c, err)
+	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,8 +116,12 @@ func (p *program) root() *cobra.Command {
 	root.SetErr(p.stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
-	root.SetUsageTemplate(root.UsageTemplate() +
-		`{{if or (not .HasParent) (eq .Name "serve") (eq .Name "dev")}}` + settingsTemplate() + "{{else}}\nSettings: sluice --help\n{{end}}")
+	usage := root.UsageFunc()
+	root.SetUsageFunc(func(cmd *cobra.Command) error { // a template would cost the binary 16 MB, see TestTheLinkerLeavesOutWhatNothingCalls
+		err := usage(cmd)
+		_, failed := fmt.Fprint(cmd.OutOrStderr(), settingsBelow(cmd))
+		return cmp.Or(err, failed)
+	})
 	printing := []*cobra.Command{p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.userCommand(), p.memberCommand(), p.secretsCommand(), p.versionCommand()}
 	for _, cmd := range printing {
 		cmd.PersistentFlags().BoolVar(&p.json, "json", false, "print one JSON document")
@@ -157,8 +162,11 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// settingsTemplate lists the settings below the help of a command.
-func settingsTemplate() string {
+// settingsBelow is what stands below the help of a command: the settings, or where they are found.
+func settingsBelow(cmd *cobra.Command) string {
+	if cmd.HasParent() && cmd.Name() != "serve" && cmd.Name() != "dev" {
+		return "\nSettings: sluice --help\n"
+	}
 	text := "\nSettings (environment variables):\n"
 	for _, s := range settings() {
 		text += fmt.Sprintf("  %-34s %s", s.name, s.help)
