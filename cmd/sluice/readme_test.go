@@ -129,3 +129,43 @@ func TestTheWalkFromAStripeEventCallsTheAPIOnce(t *testing.T) {
 		t.Errorf("a secret is shown: %s", out)
 	}
 }
+
+func TestTheWalkWithATokenReachesOneCompany(t *testing.T) {
+	script := readmeScript(t, "Give your customers an editor of their own", "8093", map[string]string{
+		"go build -o bin/product ./deploy/examples/product\n": "",
+		"sleep 1\n": "until curl -s http://127.0.0.1:8094/ >/dev/null; do sleep 0.1; done\n",
+	})
+	product := filepath.Join(t.TempDir(), "product")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", product, "../../deploy/examples/product").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	script = strings.ReplaceAll(strings.ReplaceAll(script, "bin/product ", product+" "), "127.0.0.1:8094", freeAddress(t))
+	out := walk(t, script, "grep")
+	answers := regexp.MustCompile(`(?m)^\{.*$`).FindAllString(out, -1)
+	want := []string{`"subTenantId":"customer-42"`, `"name":"Remind me"`, `"total":0`, `"code":"permission_missing"`, `"code":"unauthenticated"`}
+	if len(answers) != len(want) {
+		t.Fatalf("%d answers: %s", len(answers), out)
+	}
+	for i, part := range want {
+		if !strings.Contains(answers[i], part) {
+			t.Errorf("answer %d has no %s: %s", i+1, part, answers[i])
+		}
+	}
+}
+
+func TestTheREADMEShowsTheServerThatIsTried(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(filepath.Join("..", "..", "deploy", "examples", "product", "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```go\n")
+	shown, _, found := strings.Cut(rest, "```\n")
+	indented := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimSuffix(shown, "\n"), "\t\t")
+	if !found || !strings.Contains(string(source), indented) {
+		t.Errorf("deploy/examples/product has not what README shows:\n%s", shown)
+	}
+}
