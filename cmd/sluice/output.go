@@ -60,7 +60,7 @@ func shown(i *instant) string {
 var flagsOf = map[string]string{
 	"name": "--name", "language": "--language", "type": "--type", "expiresAt": "--valid-for", "graceSeconds": "--grace",
 	"email": "--email", "role": "--role",
-	"limit": "--limit", "offset": "--offset",
+	"limit": "--limit", "offset": "--offset", "reason": "--reason",
 	"limits.public.requestsPerMinute": "--public-per-minute", "limits.public.concurrentRequests": "--public-concurrent",
 	"limits.secret.requestsPerMinute": "--secret-per-minute", "limits.secret.concurrentRequests": "--secret-concurrent",
 	"limits.runRetentionDays": "--run-retention-days",

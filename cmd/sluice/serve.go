@@ -271,11 +271,17 @@ func (c config) announce(log zerolog.Logger, address string) (baseURL string, er
 	if err != nil {
 		return "", err
 	}
-	if baseURL = c.BaseURL; baseURL == "" {
-		baseURL = "http://" + reachable(address)
-	}
+	baseURL = c.baseURL(address)
 	log.Info().Str("version", version).Str("address", address).Str("baseUrl", baseURL).Stringer("database", db).Msg("the gateway is ready")
 	return baseURL, nil
+}
+
+// baseURL is where clients reach a gateway that listens on an address.
+func (c config) baseURL(address string) string {
+	if c.BaseURL != "" {
+		return c.BaseURL
+	}
+	return "http://" + reachable(address)
 }
 
 // gateway is what sluice serve runs.

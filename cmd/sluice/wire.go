@@ -164,6 +164,13 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	return gateway{}, nil
 }
 
+// newRunPorts assembles what the operator's commands on runs call.
+func newRunPorts(store *sqlstore.Store, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets) runPorts {
+	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), driven, core, directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
+		runs.New, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Struct(new(runPorts), "*"))
+	return runPorts{}
+}
+
 // newOperatorPorts assembles what the operator's commands call; letters bring links to people.
 func newOperatorPorts(store *sqlstore.Store, letters members.Letters) operatorPorts {
 	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)),

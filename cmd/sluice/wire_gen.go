@@ -160,6 +160,22 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	return mainGateway, nil
 }
 
+// newRunPorts assembles what the operator's commands on runs call.
+func newRunPorts(store *sqlstore.Store, public connections.PublicURL, key run2.Key, budgets outbound.Budgets) runPorts {
+	operator := runs.NewOperator(store)
+	directoryDirectory := directory.New(store)
+	compiler := linkedCompiler(public, key)
+	signals := sqlstore.NewRunSignals(store)
+	clock := system.Clock{}
+	random := system.Random{}
+	service := runs.New(store, directoryDirectory, compiler, signals, clock, random, key, budgets)
+	mainRunPorts := runPorts{
+		All:  operator,
+		Runs: service,
+	}
+	return mainRunPorts
+}
+
 // newOperatorPorts assembles what the operator's commands call; letters bring links to people.
 func newOperatorPorts(store *sqlstore.Store, letters members.Letters) operatorPorts {
 	clock := system.Clock{}
