@@ -2,8 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"math"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -22,6 +25,30 @@ func (s *Store) DueDeliveries(ctx context.Context, now time.Time) (int, error) {
 func (s *Store) DueRuns(ctx context.Context, now time.Time) (int, error) {
 	return s.count(ctx, "count due runs", `SELECT (SELECT count(*) FROM live_runs f WHERE f.ready_at = f.free_at)
 		+ (SELECT count(*) FROM live_runs f WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at <= $1)`, now)
+}
+
+// OldestDueRun returns since when the run of an active tenant has been free that has been for the
+// longest time; nothing when none is.
+func (s *Store) OldestDueRun(ctx context.Context, now time.Time) (since *time.Time, err error) {
+	return s.oldest(ctx, "find the oldest due run", runs.OldestWaiting, now)
+}
+
+// OldestDueDelivery returns since when an attempt at a delivery of an active tenant has been due
+// that has been for the longest time; nothing when none is.
+func (s *Store) OldestDueDelivery(ctx context.Context, now time.Time) (since *time.Time, err error) {
+	return s.oldest(ctx, "find the oldest due delivery", s.Webhooks.OldestDue(), math.MaxInt16, now)
+}
+
+func (s *Store) oldest(ctx context.Context, what, query string, args ...any) (*time.Time, error) {
+	var found []struct {
+		Tenant string       `db:"tenant_id"`
+		ID     string       `db:"id"`
+		FreeAt core.Instant `db:"free_at"`
+	}
+	if err := s.ReadPlainly(ctx, what, &found, query, args...); err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0].FreeAt.Time, nil
 }
 
 // StoredBytes says how many bytes of runs are kept for each tenant of whom any are.

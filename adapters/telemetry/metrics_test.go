@@ -167,6 +167,9 @@ func TestWhatIsConnectedIsReadWhenSomebodyGathers(t *testing.T) {
 	})
 	depth := 12
 	m.Queue("runs", func(context.Context) (int, error) { return depth, nil })
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	since := new(noon.Add(-90500 * time.Millisecond))
+	m.OldestInQueue("runs", func(context.Context) (*time.Time, error) { return since, nil }, func() time.Time { return noon })
 	want := []string{
 		`sluice_build_info{goversion="GO",version="1.2.3"} 1`,
 		`sluice_credential_cache_entries 3`,
@@ -179,6 +182,7 @@ func TestWhatIsConnectedIsReadWhenSomebodyGathers(t *testing.T) {
 		`sluice_database_connections{pool="reader",state="in_use"} 2`,
 		`sluice_database_connections_max{pool="reader"} 4`,
 		`sluice_queue_depth{queue="runs"} 12`,
+		`sluice_queue_oldest_waiting_seconds{queue="runs"} 90.5`,
 	}
 	got := shown(t, m, "sluice_build", "sluice_credential", "sluice_database", "sluice_queue")
 	got[0] = regexp.MustCompile(`goversion="go[^"]+"`).ReplaceAllString(got[0], `goversion="GO"`)
@@ -186,8 +190,11 @@ func TestWhatIsConnectedIsReadWhenSomebodyGathers(t *testing.T) {
 		t.Error(diff)
 	}
 	figures.Trusted, depth = false, 0
-	if got := shown(t, m, "sluice_queue", "sluice_credential_cache_trusted"); !slices.Equal(got, []string{"sluice_credential_cache_trusted 0", `sluice_queue_depth{queue="runs"} 0`}) {
-		t.Errorf("afterwards %v", got)
+	for _, since = range []*time.Time{nil, new(noon.Add(time.Second))} { // a clock that is ahead
+		got := shown(t, m, "sluice_queue", "sluice_credential_cache_trusted")
+		if !slices.Equal(got, []string{"sluice_credential_cache_trusted 0", `sluice_queue_depth{queue="runs"} 0`, `sluice_queue_oldest_waiting_seconds{queue="runs"} 0`}) {
+			t.Errorf("afterwards %v", got)
+		}
 	}
 }
 
@@ -215,6 +222,9 @@ func TestAQueueThatCannotBeReadIsLeftOutAndLogged(t *testing.T) {
 func TestConnectingTwiceIsADefect(t *testing.T) {
 	m := telemetrytest.Connected()
 	for claim, connect := range map[string]func(){
+		"an age": func() {
+			m.OldestInQueue("runs", func(context.Context) (*time.Time, error) { return nil, nil }, time.Now)
+		},
 		"a queue":   func() { m.Queue("runs", func(context.Context) (int, error) { return 0, nil }) },
 		"the cache": func() { m.CredentialCache(func() telemetry.CacheFigures { return telemetry.CacheFigures{} }) },
 		"the pools": func() { m.Database(func() map[string]sql.DBStats { return map[string]sql.DBStats{"writer": {}} }) },

@@ -19,15 +19,32 @@ type Depth func(context.Context) (int, error)
 // Queue connects a queue under a name of its own in lower_snake, such as runs or
 // deliveries.
 func (m *Metrics) Queue(name string, depth Depth) {
-	m.registry.MustRegister(queue{name, depth,
-		prometheus.NewDesc(prometheus.BuildFQName(namespace, "queue", "depth"), "Entries that wait in a queue.", nil, labels{"queue": name})})
+	m.registry.MustRegister(queue{"depth of the queue " + name, func(ctx context.Context) (float64, error) {
+		n, err := depth(ctx)
+		return float64(n), err
+	}, prometheus.NewDesc(prometheus.BuildFQName(namespace, "queue", "depth"), "Entries that wait in a queue.", nil, labels{"queue": name})})
 }
 
-// queue reads how deep a queue is.
+// Oldest says since when the entry of a queue has waited that has for the longest time; nil when
+// none waits. It is called as a [Depth] is.
+type Oldest func(context.Context) (since *time.Time, err error)
+
+// OldestInQueue connects how long the oldest entry of a queue has waited at the time that now gives.
+func (m *Metrics) OldestInQueue(name string, oldest Oldest, now func() time.Time) {
+	m.registry.MustRegister(queue{"age of the queue " + name, func(ctx context.Context) (float64, error) {
+		since, err := oldest(ctx)
+		if err != nil || since == nil {
+			return 0, err
+		}
+		return max(0, now().Sub(*since).Seconds()), nil // clocks differ
+	}, prometheus.NewDesc(prometheus.BuildFQName(namespace, "queue", "oldest_waiting_seconds"), "How long the oldest entry of a queue has waited.", nil, labels{"queue": name})})
+}
+
+// queue reads a figure of a queue.
 type queue struct {
-	name  string
-	depth Depth
-	desc  *prometheus.Desc
+	what string
+	read func(context.Context) (float64, error)
+	desc *prometheus.Desc
 }
 
 var _ prometheus.Collector = queue{}
@@ -39,10 +56,10 @@ func (q queue) Describe(out chan<- *prometheus.Desc) { out <- q.desc }
 func (q queue) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), gatherTimeout)
 	defer cancel()
-	n, err := q.depth(ctx)
+	n, err := q.read(ctx)
 	if err != nil {
-		out <- prometheus.NewInvalidMetric(q.desc, fmt.Errorf("depth of the queue %s: %w", q.name, err))
+		out <- prometheus.NewInvalidMetric(q.desc, fmt.Errorf("%s: %w", q.what, err))
 		return
 	}
-	out <- prometheus.MustNewConstMetric(q.desc, prometheus.GaugeValue, float64(n))
+	out <- prometheus.MustNewConstMetric(q.desc, prometheus.GaugeValue, n)
 }

@@ -18,6 +18,12 @@ func (d dialect) dueOwners() string {
 	return `SELECT tenant_id FROM (` + d.Owners + `) AS f WHERE f.free_at <= $2`
 }
 
+// OldestDue selects since when the delivery of an active tenant has been due that has been for the
+// longest time, of those that need no higher feature level than $1, at the time $2.
+func (s *Store) OldestDue() string {
+	return `SELECT free_at FROM (` + s.dialect.Owners + `) AS f WHERE f.free_at <= $2 ORDER BY f.free_at LIMIT 1`
+}
+
 // ownerRow is a row of [core.Dialect.Rows] that names a tenant.
 type ownerRow struct {
 	Tenant string `json:"tenant_id" db:"tenant_id"`

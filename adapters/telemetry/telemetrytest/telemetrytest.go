@@ -36,6 +36,7 @@ func Connected() *telemetry.Metrics {
 	m.UnreadableDeliveries(func() int64 { return 1 })
 	m.Memory("computing", func() telemetry.MemoryPart { return telemetry.MemoryPart{Reserved: 1, Most: 2} })
 	m.Queue("runs", func(context.Context) (int, error) { return 1, nil })
+	m.OldestInQueue("runs", func(context.Context) (*time.Time, error) { return nil, nil }, time.Now)
 	return m
 }
 
