@@ -113,6 +113,8 @@ func TestMetricsAreServedToTheOperatorAndToNobodyElse(t *testing.T) {
 			`sluice_http_requests_total{method="GET",route="/v1/gateway/triggers/:id",status="404"} 1`,
 			`sluice_http_request_duration_seconds_count{method="GET",route="/v1/gateway/triggers"} 4`,
 			`sluice_http_requests_in_flight 0`,
+			`sluice_queue_oldest_waiting_seconds{queue="runs"} 0`,
+			`sluice_queue_oldest_waiting_seconds{queue="webhook_deliveries"} 0`,
 			`sluice_limiter_decisions_total{decision="granted",key_type="public"} 2`,
 			`sluice_limiter_decisions_total{decision="refused_rate",key_type="public"} 1`,
 			`sluice_limiter_decisions_total{decision="granted",key_type="secret"} 1`,

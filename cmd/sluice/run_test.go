@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -94,7 +95,12 @@ func TestTheOperatorsDayWithRuns(t *testing.T) {
 func TestTheListOfRunsNamesTheOneThatWaitsForAWorker(t *testing.T) {
 	t.Parallel()
 	b := newBinary(t, postgresURL(t))
+	b.environ = append(b.environ, "SLUICE_METRICS_LISTEN=127.0.0.1:0")
 	s := b.start("serve", "--role", "api")
+	metrics, ok := s.stderr.await(`"metricsUrl":"(http://[^"]+)"`)
+	if !ok {
+		t.Fatalf("the address of metrics is not told: %s", s.stderr)
+	}
 	made := b.json("tenant", "create", "--name", "Acme", "--example")
 	p := &publisher{T: t, key: fmt.Sprint(made["secretKey"])}
 	first := fmt.Sprint(p.call(s, http.MethodPost, fmt.Sprintf("/workflows/%v/runs", made["workflowId"]), "")["id"])
@@ -108,6 +114,9 @@ func TestTheListOfRunsNamesTheOneThatWaitsForAWorker(t *testing.T) {
 	}
 	if text := b.ok("run", "show", first); !strings.Contains(text, "free from") {
 		t.Error(text)
+	}
+	if _, text := get(t, metrics); !regexp.MustCompile(`(?m)^sluice_queue_oldest_waiting_seconds\{queue="runs"\} \d+(\.\d+|e-\d+)`).MatchString(text) {
+		t.Errorf("its age is not measured: %s", text)
 	}
 }
 

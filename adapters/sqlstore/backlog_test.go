@@ -1,0 +1,100 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/plantest"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+)
+
+// Of each tenant a run and a delivery are due, at noon of the suspended one and a minute later of the active one, which has
+// another of each that is due an hour later.
+var waitingOfTwo = []string{
+	`INSERT INTO tenants (id, name, status, settings, created_at, updated_at, revision) VALUES ('tenant_1', 'Gone', 'suspended', '{}', $1, $1, 1), ('tenant_2', 'Acme', 'active', '{}', $1, $1, 1)`,
+	`INSERT INTO runs (tenant_id, id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, trigger_name, trigger_type, entity_id, dedupe_key, holds_key, cause,
+		payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, status, seq, progress, created_at, updated_at)
+		SELECT id, 'run_' || n, '', 'wf', 'wfv', '', '', '', 'e', n, false, 'manual', '{}', 0, 0, 0, 0, 'pending', 0, '{}', created_at, created_at
+		FROM tenants CROSS JOIN (SELECT 1 AS n UNION ALL SELECT 2) AS two`,
+	`INSERT INTO webhook_endpoints (tenant_id, id, sub_tenant_id, url, search_text, events, is_active, secret, retired_secrets, disabled_reason, created_at, updated_at, revision)
+		SELECT id, 'whk', '', 'https://example.com/', '', '[]', true, 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', '[]', '', created_at, created_at, 1 FROM tenants`,
+	`INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits) SELECT id, 'evt', '', 'run.failed', created_at, '{}', false FROM tenants`,
+}
+
+func due(owner, number string) []string {
+	return []string{
+		`INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at) VALUES ('` + owner + `', 'run_` + number + `', '', 'wf', 0, 0, $1)`,
+		`INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, event_id, event_type, status, attempts, attempted, next_attempt_at, is_manual, reason, created_at, updated_at, revision)
+			VALUES ('` + owner + `', 'msg_` + number + `', 'whk', 'evt', 'run.failed', 'pending', '[]', 0, $1, false, '', $1, $1, 1)`,
+	}
+}
+
+func TestTheOldestOfAQueueIsTheOneThatAWorkerWouldTake(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(t *testing.T) (*sqlstore.Store, *sql.DB){
+		"SQLite": func(t *testing.T) (*sqlstore.Store, *sql.DB) {
+			file := filepath.Join(t.TempDir(), "sluice.db")
+			store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close() })
+			if _, err := store.Migrator().Up(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			db, err := sql.Open("sqlite", "file:"+file+"?_time_format=sqlite&_pragma=busy_timeout(5000)")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			return store, db
+		},
+		"PostgreSQL": func(t *testing.T) (*sqlstore.Store, *sql.DB) { return plantest.Filled(t, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, db := open(t)
+			insert := func(at time.Time, statements ...string) {
+				t.Helper()
+				for _, one := range statements {
+					if _, err := db.ExecContext(t.Context(), one, at); err != nil {
+						t.Fatalf("%v: %s", err, one)
+					}
+				}
+			}
+			insert(plantest.Noon, waitingOfTwo[0])
+			for _, one := range waitingOfTwo[1:] {
+				if _, err := db.ExecContext(t.Context(), one); err != nil {
+					t.Fatalf("%v: %s", err, one)
+				}
+			}
+			want := func(after time.Duration, want *time.Time) {
+				t.Helper()
+				r, err := store.OldestDueRun(t.Context(), plantest.Noon.Add(after))
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := store.OldestDueDelivery(t.Context(), plantest.Noon.Add(after))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, got := range []*time.Time{r, d} {
+					if (got == nil) != (want == nil) || got != nil && !got.Equal(*want) {
+						t.Errorf("after %s the oldest run waits since %v and the oldest delivery since %v, not %v", after, r, d, want)
+					}
+				}
+			}
+			want(time.Hour, nil)
+			insert(plantest.Noon, due("tenant_1", "1")...)
+			want(time.Hour, nil)
+			insert(plantest.Noon.Add(time.Hour), due("tenant_2", "2")...)
+			want(time.Hour-time.Millisecond, nil)
+			want(time.Hour, new(plantest.Noon.Add(time.Hour)))
+			insert(plantest.Noon.Add(time.Minute), due("tenant_2", "1")...)
+			want(2*time.Hour, new(plantest.Noon.Add(time.Minute)))
+		})
+	}
+}
