@@ -1,6 +1,7 @@
 package prometheus
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"os"
@@ -11,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/oasdiff/yaml"
 	dto "github.com/prometheus/client_model/go"
 
@@ -73,6 +74,32 @@ type rule struct {
 	Labels, Annotations map[string]string
 }
 
+// headings are those of a text in Markdown, as links name them.
+func headings(text string) (names []string) {
+	for _, found := range regexp.MustCompile("(?m)^## (.*)$").FindAllStringSubmatch(text, -1) {
+		name := strings.ToLower(regexp.MustCompile(`[^\w -]`).ReplaceAllString(found[1], ""))
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}
+
+var linkWithin = regexp.MustCompile(`\]\((README\.md|day-two\.md)?#([\w-]+)\)`)
+
+func TestLinksBetweenThePagesOfTheHandbookLeadSomewhere(t *testing.T) {
+	pages := map[string]string{"README.md": string(read(t, "..", "README.md")), "day-two.md": string(read(t, "..", "day-two.md"))}
+	for page, text := range pages {
+		links := linkWithin.FindAllStringSubmatch(text, -1)
+		if len(links) < 10 {
+			t.Errorf("%s has %d links", page, len(links))
+		}
+		for _, link := range links {
+			if !slices.Contains(headings(pages[cmp.Or(link[1], page)]), link[2]) {
+				t.Errorf("%s links to %s#%s, which there is not", page, link[1], link[2])
+			}
+		}
+	}
+}
+
 var labelInText = regexp.MustCompile(`\$labels\.(\w+)`)
 
 func TestAlertsAskForMetricsThatExistAndSayWhatToDo(t *testing.T) {
@@ -86,6 +113,7 @@ func TestAlertsAskForMetricsThatExistAndSayWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := gathered(t)
+	places := headings(string(read(t, "..", "day-two.md")))
 	seen := make(map[string]bool)
 	for _, group := range file.Groups {
 		for _, r := range group.Rules {
@@ -107,6 +135,9 @@ func TestAlertsAskForMetricsThatExistAndSayWhatToDo(t *testing.T) {
 						t.Errorf("%s shows the label %s, which its series do not have", r.Alert, found[1])
 					}
 				}
+			}
+			if place, ok := strings.CutPrefix(r.Annotations["runbook_url"], "https://github.com/sluicehq/sluice/blob/main/deploy/day-two.md#"); !ok || !slices.Contains(places, place) {
+				t.Errorf("%s links to %q, where nothing says what to do", r.Alert, r.Annotations["runbook_url"])
 			}
 			if !strings.HasPrefix(r.Alert, "Sluice") || seen[r.Alert] {
 				t.Errorf("the name %q is taken, or does not begin with Sluice", r.Alert)
@@ -223,7 +254,7 @@ func TestTheManualListsTheMetricsThatExist(t *testing.T) {
 		listed = append(listed, found[1])
 	}
 	slices.Sort(listed)
-	if diff := cmp.Diff(gathered(t).own(), listed); diff != "" {
+	if diff := gocmp.Diff(gathered(t).own(), listed); diff != "" {
 		t.Errorf("README.md (-exists, +listed): %s", diff)
 	}
 }
