@@ -173,7 +173,7 @@ image-check: build ## Build the container image and try it (installs buildah on 
 
 # The parts that need Node are left out where there is none, and the last line says so.
 .PHONY: ci
-ci: tidy-check wire-check client-check lint test race build $(if $(NODE),openapi-lint client-npm-check) ## Run everything that must pass
+ci: tidy-check wire-check client-check lint chart test race build $(if $(NODE),openapi-lint client-npm-check) ## Run everything that must pass
 ifdef NODE
 	@echo "ci passed"
 else

@@ -140,3 +140,41 @@ func TestTheImageSetsWhatTheGatewayKnows(t *testing.T) {
 		t.Errorf("the gateway does not know %v", unknown)
 	}
 }
+
+// commandOfPage is a command of the program in a page: up to what a shell takes for itself.
+var commandOfPage = regexp.MustCompile("(?m)(?:^ *|[`(] ?|&& |;\\s+|in \\$\\()sluice ((?:[a-z][\\w-]*|--[\\w-]+|[A-Z]+|\"\\$\\w+\"|[0-9]+[a-z]?)(?: (?:[a-z][\\w-]*|--[\\w-]+|[A-Z]+|\"\\$\\w+\"|[0-9]+[a-z]?))*)")
+
+func TestTheHandbookNamesCommandsAndSettingsThatExist(t *testing.T) {
+	known := make(map[string]bool)
+	for _, s := range settings() {
+		known[s.name] = true
+	}
+	for page, least := range map[string]int{"README.md": 10, "day-two.md": 25} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "deploy", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`SLUICE_[A-Z_]*[A-Z]`).FindAllString(string(text), -1) {
+			if !known[name] {
+				t.Errorf("%s names %s, which is no setting", page, name)
+			}
+		}
+		commands := commandOfPage.FindAllStringSubmatch(string(text), -1)
+		if len(commands) < least {
+			t.Errorf("%s has %d commands", page, len(commands))
+		}
+		for _, found := range commands {
+			cmd, rest, err := new(program).root().Find(strings.Fields(found[1]))
+			if err != nil || cmd.HasSubCommands() && len(rest) > 0 && rest[0] != "--help" {
+				t.Errorf("%s: there is no command %q: %v", page, found[1], err)
+				continue
+			}
+			for _, word := range rest {
+				name, isFlag := strings.CutPrefix(word, "--")
+				if isFlag && name != "help" && cmd.Flag(name) == nil {
+					t.Errorf("%s: %q has no flag %s", page, found[1], word)
+				}
+			}
+		}
+	}
+}
