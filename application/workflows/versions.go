@@ -183,7 +183,8 @@ func (s *Versions) newEdgeID() workflow.EdgeID {
 	return workflow.EdgeID(s.random.ID(workflow.EdgeIDPrefix))
 }
 
-// checkAgainst says what a version means to a registry. Its pins are for those who may change it.
+// checkAgainst says what a version means to a registry. Its pins, and secrets that stand in its nodes, are for those
+// who may change it.
 func checkAgainst(registry *node.Registry, ver *workflow.Version, who tenant.Caller) inbound.CheckedVersion {
 	canPause := make(map[workflow.NodeID]bool)
 	for _, n := range ver.Graph().Nodes() {
@@ -193,9 +194,8 @@ func checkAgainst(registry *node.Registry, ver *workflow.Version, who tenant.Cal
 			}
 		}
 	}
-	checked := inbound.CheckedVersion{Version: ver, CanPause: canPause}
-	if who.May(tenant.ChangeVersion) == nil {
-		checked.ShownPins = ver.Pins()
+	if who.May(tenant.ChangeVersion) != nil {
+		return inbound.CheckedVersion{Version: ver.WithoutSecrets(), CanPause: canPause}
 	}
-	return checked
+	return inbound.CheckedVersion{Version: ver, CanPause: canPause, ShownPins: ver.Pins()}
 }

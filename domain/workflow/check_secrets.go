@@ -44,7 +44,7 @@ func (c *checker) checkSecrets(about subject, s step) {
 		default:
 			return
 		}
-		c.warned.addAt(at, placeIn(text, from), LiteralSecret, "looks like a secret, and a version shows it to everyone who may read it: take it out, and call with a "+
+		c.warned.addAt(at, placeIn(text, from), LiteralSecret, "looks like a secret, and a version shows it to everyone who may change it: take it out, and call with a "+
 			"connection")
 	})
 }

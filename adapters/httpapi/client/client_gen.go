@@ -2033,7 +2033,8 @@ type Node struct {
 	// CanPause Whether it can pause a run, according to the registry.
 	CanPause bool `json:"canPause"`
 
-	// Config Its configuration, as its type asks for it; it is returned as it was sent. An optional member that is `""` or `null` counts as
+	// Config Its configuration, as its type asks for it; it is returned as it was sent, except that who may only read the version sees `[redacted]` for texts
+	// that look like a secret and for values named like a credential, such as the header `Authorization`. An optional member that is `""` or `null` counts as
 	// absent, and so does `{}` or `[]` where an empty value says nothing. A number may be written as text, such as `"5"`, `" .5"` or `"+05"`.
 	Config map[string]interface{} `json:"config"`
 
