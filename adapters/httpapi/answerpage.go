@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -183,40 +182,5 @@ func failAnswerPage(c *gin.Context, words *answerWords, err error) {
 	writeAnswerPage(c, status, answerView{Words: words, Heading: words.Heading, State: text})
 }
 
-// wordsFor chooses the language that a browser prefers among those that there are; English for none.
-func wordsFor(accept string) *answerWords {
-	type wish struct {
-		language string
-		weight   float64
-	}
-	var wishes []wish
-	for _, part := range strings.Split(accept[:min(len(accept), 1000)], ",") {
-		language, parameters, _ := strings.Cut(part, ";")
-		weight := 1.0
-		if text, has := strings.CutPrefix(strings.TrimSpace(parameters), "q="); has {
-			weight, _ = strconv.ParseFloat(text, 64)
-		}
-		if weight > 0 {
-			wishes = append(wishes, wish{strings.ToLower(strings.TrimSpace(language)), weight})
-		}
-	}
-	slices.SortStableFunc(wishes, func(a, b wish) int {
-		switch {
-		case a.weight > b.weight:
-			return -1
-		case a.weight < b.weight:
-			return 1
-		}
-		return 0
-	})
-	for _, w := range wishes {
-		base, _, _ := strings.Cut(w.language, "-")
-		for _, l := range tenant.Languages() {
-			known, _, _ := strings.Cut(strings.ToLower(string(l)), "-")
-			if base == known {
-				return answerTexts[l]
-			}
-		}
-	}
-	return answerTexts[tenant.English]
-}
+// wordsFor are the texts in the language that a browser prefers.
+func wordsFor(accept string) *answerWords { return answerTexts[htmlpage.Language(accept)] }

@@ -55,7 +55,8 @@ type Ports struct {
 	WebhookEndpoints  inbound.WebhookEndpoints
 	WebhookDeliveries inbound.WebhookDeliveries
 
-	OperatorRuns inbound.OperatorRuns
+	OperatorRuns    inbound.OperatorRuns
+	SignInElsewhere inbound.SignInElsewhere // needed with Accounts
 }
 
 // Options are the operator's choices, and what else the API needs.

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -39,7 +38,7 @@ func ConsoleRoutes(a *API) []Route {
 	var all []Route
 	for _, r := range a.engine.Routes() {
 		rest, ofTenant := console.OfTenant(r.Path)
-		if strings.HasPrefix(r.Path, "/console/api") && (!ofTenant || !slices.Contains(shadowed(a.routes())[prefix+rest], r.Method)) {
+		if console.Owns(r.Path) && (!ofTenant || !slices.Contains(shadowed(a.routes())[prefix+rest], r.Method)) {
 			all = append(all, Route{r.Method, openAPIPath(r.Path)})
 		}
 	}

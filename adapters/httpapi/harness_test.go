@@ -117,7 +117,7 @@ func (g *gateway) built(options ...option) *gateway {
 	hooked := hooks.New(work, directory.NewHooks(known, expression.Compiler{}), fired, moved, expression.Checker{}, limiter, g.clock, g.random, budget.Divide(1<<40, 2).OfRuns(), func() string { return "https://hooks.example.com" })
 	people := members.New(store, plainPasswords{}, noProvider{}, memory.New(g.clock), g.clock, g.random)
 	ports := httpapi.Ports{
-		Accounts:  people,
+		Accounts: people, SignInElsewhere: people,
 		Admission: admission.New(known, people, limiter, g.clock),
 		APIKeys:   tenants.NewKeys(store, g.clock, g.random), EmbedTokens: tenants.NewEmbedTokens(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
 		NodeChecks: checks, NodeSecrets: nodes.NewSecrets(store, g.clock, g.random),

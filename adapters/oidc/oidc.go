@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,8 +27,20 @@ const Timeout = 15 * time.Second
 type Settings struct {
 	Issuer       string
 	ClientID     string
-	ClientSecret string // empty for a public client
-	RedirectURL  string // where people come back to
+	ClientSecret string        // empty for a public client
+	RedirectURL  func() string // where people come back to; known before the first of them leaves
+
+	// Domains are those that the verified addresses of people have to be of; none for any.
+	Domains []string
+}
+
+// takes says whether somebody has an address of an allowed domain.
+func (s Settings) takes(who outbound.Identity) bool {
+	if len(s.Domains) == 0 {
+		return true
+	}
+	_, host, _ := strings.Cut(who.Email, "@")
+	return who.EmailVerified && slices.ContainsFunc(s.Domains, func(allowed string) bool { return strings.EqualFold(allowed, host) })
 }
 
 // Provider implements outbound.IdentityProvider. It is safe for concurrent use. The zero value is none.
@@ -88,6 +101,9 @@ func (p *Provider) Exchange(ctx context.Context, code string, asked outbound.Sig
 		return outbound.Identity{}, stopped(ctx, explain(err))
 	}
 	who, err := found.identify(calling, tokens, p.settings.ClientID, asked.Nonce)
+	if err == nil && !p.settings.takes(who) {
+		return outbound.Identity{}, refused(errors.New("the provider has verified no address of an allowed domain"))
+	}
 	return who, stopped(ctx, err)
 }
 
@@ -117,7 +133,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	found = &discovered{
 		provider: provider, verifier: provider.Verifier(&gooidc.Config{ClientID: p.settings.ClientID}),
 		oauth: oauth2.Config{
-			ClientID: p.settings.ClientID, ClientSecret: p.settings.ClientSecret, RedirectURL: p.settings.RedirectURL,
+			ClientID: p.settings.ClientID, ClientSecret: p.settings.ClientSecret, RedirectURL: p.settings.RedirectURL(),
 			Endpoint: endpoint, Scopes: []string{gooidc.ScopeOpenID, "email", "profile"},
 		},
 	}

@@ -36,7 +36,7 @@ var asked = outbound.SignInRequest{State: strings.Repeat("s", 43), Nonce: string
 
 func TestSomebodySignsInAtARealServer(t *testing.T) {
 	server := oauthtest.Start(t, callback)
-	p := oidc.New(oidc.Settings{Issuer: server.URL, ClientID: oauthtest.WebClient, ClientSecret: oauthtest.WebSecret, RedirectURL: callback})
+	p := oidc.New(oidc.Settings{Issuer: server.URL, ClientID: oauthtest.WebClient, ClientSecret: oauthtest.WebSecret, RedirectURL: func() string { return callback }})
 	back := func() url.Values {
 		at, err := p.AuthorizationURL(t.Context(), asked)
 		if err != nil {
@@ -143,7 +143,7 @@ func (f *forger) sign(t *testing.T) string {
 }
 
 func (f *forger) provider() *oidc.Provider {
-	return oidc.New(oidc.Settings{Issuer: f.URL, ClientID: clientID, ClientSecret: secret, RedirectURL: callback})
+	return oidc.New(oidc.Settings{Issuer: f.URL, ClientID: clientID, ClientSecret: secret, RedirectURL: func() string { return callback }})
 }
 
 func TestWhatAProviderSaysIsChecked(t *testing.T) {
@@ -285,6 +285,22 @@ func TestNoErrorShowsASecret(t *testing.T) {
 	cancel(gone)
 	if _, err := p.Exchange(ctx, "code", asked); !errors.Is(err, gone) {
 		t.Errorf("stopped: %v", err)
+	}
+}
+
+func TestAddressesAreOfAllowedDomains(t *testing.T) {
+	f := forge(t)
+	p := oidc.New(oidc.Settings{Issuer: f.URL, ClientID: clientID, ClientSecret: secret, RedirectURL: func() string { return callback }, Domains: []string{"example.com", "example.org"}})
+	for email, verified := range map[string]bool{"ada@example.com": true, "ada@Example.ORG": true, "ada@example.com.evil.example": false, "ada@evil.example": false, "ada@sub.example.com": false, "": false, "example.com": false, "ada@evil.example@example.com": false} {
+		f.claims = map[string]any{"iss": f.URL, "sub": "ada", "aud": clientID, "nonce": asked.Nonce, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(), "email": email, "email_verified": true}
+		f.info = map[string]any{"sub": "ada", "email": email, "email_verified": true}
+		if _, err := p.Exchange(t.Context(), "code", asked); (err == nil) != verified || err != nil && !says(err, domain.Unauthenticated, "identity_refused") {
+			t.Errorf("%q: %v", email, err)
+		}
+		f.claims["email_verified"], f.info["email_verified"] = false, false
+		if _, err := p.Exchange(t.Context(), "code", asked); !says(err, domain.Unauthenticated, "identity_refused") {
+			t.Errorf("%q, which nobody has verified: %v", email, err)
+		}
 	}
 }
 

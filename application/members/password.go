@@ -53,6 +53,21 @@ func (s *Service) ChangePassword(ctx context.Context, token member.Token, curren
 	})
 }
 
+// Link says what a link is for.
+func (s *Service) Link(ctx context.Context, link member.Token, from member.Browser) (open inbound.OpenLink, err error) {
+	if err := s.attemptFrom(ctx, from.Address); err != nil {
+		return open, err
+	}
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, u, err := usable(ctx, st, link, s.clock)
+		if err == nil {
+			open = inbound.OpenLink{User: u, SetsPassword: found.SetsPassword()}
+		}
+		return err
+	})
+	return open, err
+}
+
 // UseLink begins a session by a link. Only who has a link that is good has a password hashed.
 func (s *Service) UseLink(ctx context.Context, link member.Token, password string, from member.Browser) (begun inbound.Begun, err error) {
 	if err := s.attemptFrom(ctx, from.Address); err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/httpapi/operator"
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
-	"github.com/sluicehq/sluice/adapters/mail"
 	"github.com/sluicehq/sluice/adapters/secrets"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -46,6 +45,11 @@ type config struct {
 	HooksURL        string        `env:"HOOKS_URL" help:"origin of its own for the addresses of hooks, such as https://hooks.example.com; it leads to the same gateway (default: SLUICE_PUBLIC_URL)"`
 	SMTPURL         string        `env:"SMTP_URL" help:"mail server that invitations and password resets are sent by: smtp://user:password@host:587?from=sluice@example.com, or smtps://… with TLS from the beginning (default: none; links are shown to whoever makes them)"`
 	SMTPURLFile     string        `env:"SMTP_URL_FILE,file" help:"file that holds the mail server's URL, in place of SLUICE_SMTP_URL"`
+	OIDCIssuer      string        `env:"OIDC_ISSUER" help:"identity provider with which people sign in to the console, as its issuer is named: https://login.example.com (default: none; people have passwords)"`
+	OIDCClient      string        `env:"OIDC_CLIENT_ID" help:"what the identity provider knows the gateway by; people come back to <SLUICE_PUBLIC_URL>/console/api/oidc/callback"`
+	OIDCSecret      string        `env:"OIDC_CLIENT_SECRET" help:"secret of the gateway at the identity provider (default: none, for a public client)"`
+	OIDCSecretFile  string        `env:"OIDC_CLIENT_SECRET_FILE,file" help:"file that holds the secret, in place of SLUICE_OIDC_CLIENT_SECRET"`
+	OIDCDomains     []string      `env:"OIDC_ALLOWED_DOMAINS" help:"domains of the verified mail addresses of people who sign in with the identity provider, separated by commas, such as example.com (default: any)"`
 	LogLevel        zerolog.Level `env:"LOG_LEVEL" envDefault:"info" help:"trace, debug, info, warn, error or disabled"`
 	LogFormat       string        `env:"LOG_FORMAT" help:"json or console (default: console on a terminal, else json)"`
 	MetricsListen   string        `env:"METRICS_LISTEN" help:"address and port that only the operator reaches, to serve /metrics for Prometheus and /debug/pprof/ on; port 0 takes a free one (default: none)"`
@@ -108,6 +112,7 @@ func readConfig(environ []string) (config, error) {
 	mistakes = append(mistakes, fromFile(given, "REDIS_URL", &cfg.RedisURL, cfg.RedisURLFile)...)
 	mistakes = append(mistakes, fromFile(given, "OPERATOR_TOKEN", &cfg.OperatorToken, cfg.OperatorFile)...)
 	mistakes = append(mistakes, fromFile(given, "ENCRYPTION_KEY", &cfg.EncryptionKey, cfg.EncryptionFile)...)
+	mistakes = append(mistakes, fromFile(given, "OIDC_CLIENT_SECRET", &cfg.OIDCSecret, cfg.OIDCSecretFile)...)
 	mistakes = append(mistakes, fromFile(given, "SMTP_URL", &cfg.SMTPURL, cfg.SMTPURLFile)...)
 	mistakes = append(mistakes, cfg.mistakes()...)
 	if cfg.namedTokens, err = cfg.readOperatorTokens(); err != nil {
@@ -248,10 +253,7 @@ func (c config) mistakes() []error {
 	}
 	check(c.BaseURL == "" || isHTTP(c.BaseURL), "BASE_URL", "must be an http:// or https:// address")
 	check(c.PublicURL == "" || isHTTP(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address")
-	if c.SMTPURL != "" {
-		_, err := mail.ParseAddress(c.SMTPURL)
-		check(err == nil, "SMTP_URL", mail.ErrMalformedAddress.Error())
-	}
+	c.checkPeople(check)
 	check(c.HooksURL == "" || isOrigin(strings.TrimSuffix(c.HooksURL, "/")), "HOOKS_URL", "must be an origin, such as https://hooks.example.com, without a path")
 	check(slices.Contains([]string{"", "json", "console"}, c.LogFormat), "LOG_FORMAT", "must be json or console")
 	check(c.OperatorToken == "" || operator.IsToken(c.OperatorToken), "OPERATOR_TOKEN", fmt.Sprintf("must be %d to %d printable ASCII characters without spaces, such as openssl rand -hex 32 gives",

@@ -3,8 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"regexp"
 	"strings"
@@ -49,7 +51,7 @@ var runID = regexp.MustCompile(`run_[0-9a-z]{26}`)
 func TestANewcomersFirstMinute(t *testing.T) {
 	databases(t, func(t *testing.T, b binary) {
 		s := b.start("dev")
-		printed, ok := s.stdout.await(`(?s)(.*-d '.*runs\?limit=1.*\n)`)
+		printed, ok := s.stdout.await(`(?s)(.*-d '.*runs\?limit=1.*/console/l/.*\n)`)
 		if !ok {
 			t.Fatalf("dev printed %s", s.stdout)
 		}
@@ -68,14 +70,20 @@ func TestANewcomersFirstMinute(t *testing.T) {
 		if status, body := s.request(t, http.MethodGet, "/readyz", "", ""); status != http.StatusOK {
 			t.Errorf("not ready: %s", body)
 		}
+		link := signedInBy(t, s, printed)
 		if code := s.stop(); code != exitDone {
 			t.Errorf("stopped with %d: %s", code, s.stderr)
 		}
-		if strings.Contains(s.stderr.String(), found[3][3:]) {
-			t.Errorf("the key is in the log: %s", s.stderr)
+		if log := s.stderr.String(); strings.Contains(log, found[3][3:]) || strings.Contains(log, link) {
+			t.Errorf("the key or the link is in the log: %s", s.stderr)
 		}
 
 		again := b.start("dev")
+		if fresh, ok := again.stdout.await(`(?s)(.*/console/l/.*\n)`); !ok || strings.Contains(fresh, link) {
+			t.Errorf("the second start printed %s", fresh)
+		} else {
+			signedInBy(t, again, fresh)
+		}
 		if _, ok := again.stdout.await(`(tenants in the database already)`); !ok || strings.Contains(again.stdout.String(), "sk_") {
 			t.Errorf("the second start printed %s", again.stdout)
 		}
@@ -84,6 +92,36 @@ func TestANewcomersFirstMinute(t *testing.T) {
 			t.Errorf("there are %v tenants", total)
 		}
 	})
+}
+
+// signedInBy signs in to the demo tenant by the link that dev has printed, as a browser does, and returns its secret.
+func signedInBy(t *testing.T, s server, printed string) (secret string) {
+	t.Helper()
+	_, secret, found := strings.Cut(printed, s.url+"/console/l/")
+	secret, _, _ = strings.Cut(secret, "\n")
+	jar, err := cookiejar.New(nil)
+	if err != nil || !found {
+		t.Fatalf("%v: there is no link in %s", err, printed)
+	}
+	browser := &http.Client{Jar: jar}
+	for _, c := range []struct {
+		method, want string
+		status       int
+	}{{http.MethodGet, "demo@example.com", 200}, {http.MethodPost, "Demo · administers", 200}, {http.MethodGet, "not valid any more", 404}} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, s.url+"/console/l/"+secret, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := browser.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(answer.Body)
+		if _ = answer.Body.Close(); err != nil || answer.StatusCode != c.status || !strings.Contains(string(page), c.want) {
+			t.Errorf("%s: %d, %v, %s", c.method, answer.StatusCode, err, page)
+		}
+	}
+	return secret
 }
 
 func TestTheOperatorsDay(t *testing.T) {

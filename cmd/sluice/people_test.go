@@ -3,12 +3,16 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/adapters/mail/mailtest"
+	"github.com/sluicehq/sluice/adapters/oauth/oauthtest"
 )
 
 const (
@@ -114,8 +118,97 @@ func TestACommandMailsItsLinkAndPrintsIt(t *testing.T) {
 	if want := "sluice: the link was not mailed: The mail server does not take messages for this address."; code != exitDone || !strings.HasPrefix(stderr, want) || !strings.Contains(stdout, `"mailed": false`) || !strings.Contains(stdout, publicURL) {
 		t.Errorf("%d, %s, %s", code, stdout, stderr)
 	}
-	b.environ = append(b.environ, "SLUICE_SMTP_URL=smtp://sluice:"+"hunter2"+"@mail.example.com")
-	if code, _, stderr := b.run("user", "list"); code != exitUsage || !strings.Contains(stderr, "SLUICE_SMTP_URL must be smtp://") || strings.Contains(stderr, "hunter2") {
-		t.Errorf("%d, %s", code, stderr)
+}
+
+func TestMistakesInTheSettingsOfPeopleAreNamed(t *testing.T) {
+	t.Parallel()
+	secret := "hunter2"
+	for _, c := range []struct{ environ, want string }{
+		{"SLUICE_OIDC_ISSUER=http://login.example.com SLUICE_OIDC_CLIENT_ID=a", "SLUICE_OIDC_ISSUER must be an https:// address"},
+		{"SLUICE_OIDC_ISSUER=https://login.example.com?a=b SLUICE_OIDC_CLIENT_ID=a", "SLUICE_OIDC_ISSUER must be an https:// address"},
+		{"SLUICE_OIDC_ISSUER=https://login.example.com", "SLUICE_OIDC_CLIENT_ID must be set, since SLUICE_OIDC_ISSUER is"},
+		{"SLUICE_OIDC_CLIENT_SECRET=" + secret, "SLUICE_OIDC_CLIENT_SECRET is set, and SLUICE_OIDC_ISSUER is not"},
+		{"SLUICE_OIDC_ALLOWED_DOMAINS=example.com", "SLUICE_OIDC_ALLOWED_DOMAINS is set, and SLUICE_OIDC_ISSUER is not"},
+		{"SLUICE_OIDC_ISSUER=https://login.example.com SLUICE_OIDC_CLIENT_ID=a SLUICE_OIDC_ALLOWED_DOMAINS=example.com,@example.org", `SLUICE_OIDC_ALLOWED_DOMAINS holds "@example.org"`},
+		{"SLUICE_SMTP_URL=smtp://sluice:" + secret + "@mail.example.com", "SLUICE_SMTP_URL must be smtp://"},
+	} {
+		b := newBinary(t, sqliteURL(t))
+		b.environ = append(b.environ, strings.Fields(c.environ)...)
+		if code, _, stderr := b.run("serve"); code != exitUsage || !strings.Contains(stderr, c.want) || strings.Contains(stderr, secret) {
+			t.Errorf("%s: %d, %s", c.environ, code, stderr)
+		}
 	}
+}
+
+func TestAGatewayServesWhileItsIdentityProviderIsAway(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte(oauthtest.WebSecret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := oauthtest.Start(t, publicURL+"/console/api/oidc/callback")
+	for issuer, want := range map[string]int{"http://127.0.0.1:1": http.StatusServiceUnavailable, server.URL: http.StatusSeeOther} {
+		b := newBinary(t, sqliteURL(t))
+		b.environ = append(b.environ, "SLUICE_PUBLIC_URL="+publicURL, "SLUICE_OIDC_ISSUER="+issuer, "SLUICE_OIDC_CLIENT_ID="+oauthtest.WebClient, "SLUICE_OIDC_CLIENT_SECRET_FILE="+file)
+		s := b.start("serve")
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/console/api/oidc/start", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s: %d, not %d: %s", issuer, answer.StatusCode, want, s.stderr)
+		}
+		if to := answer.Header.Get("Location"); want == http.StatusSeeOther && !strings.Contains(to, url.QueryEscape(publicURL+"/console/api/oidc/callback")) {
+			t.Errorf("people are sent to %s", to)
+		}
+		if status, _ := s.request(t, http.MethodGet, "/readyz", "", ""); status != http.StatusOK {
+			t.Errorf("%s: not ready: %d", issuer, status)
+		}
+	}
+}
+
+// cameIn has a person come in, and returns the secrets of that: of links, of the session, and what a browser brings.
+func cameIn(t *testing.T, b binary, s server) []string {
+	t.Helper()
+	token := func(link any) string {
+		text := fmt.Sprint(link)
+		return text[strings.LastIndex(text, "/")+1:]
+	}
+	used, open, code := token(b.json("user", "create", "--email", "anna@example.com")["link"]), token(b.json("user", "create", "--email", "bert@example.com")["link"]), "code-of-a-provider_0a1b2c3d4e5f"
+	all := []string{used, open, code, goodPassword}
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{http.MethodGet, "/console/l/" + used, "", http.StatusOK}, {http.MethodPost, "/console/l/" + used, "password=short", http.StatusBadRequest},
+		{http.MethodPost, "/console/l/" + used, url.Values{"password": {goodPassword}}.Encode(), http.StatusSeeOther}, {http.MethodGet, "/console/l/" + used, "", http.StatusNotFound},
+		{http.MethodGet, "/console/l/" + open + "/more", "", http.StatusNotFound}, {http.MethodPut, "/console/api/links/" + open, "", http.StatusMethodNotAllowed},
+		{http.MethodGet, "/console/api/oidc/callback?state=s&code=" + code, "", http.StatusNotFound},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, s.url+c.path, strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != c.status {
+			t.Errorf("%s %s: %d, not %d", c.method, c.path, answer.StatusCode, c.status)
+		}
+		for _, cookie := range answer.Cookies() {
+			all = append(all, cookie.Value)
+		}
+	}
+	if len(all) != 5 {
+		t.Errorf("%d sessions have begun", len(all)-4)
+	}
+	return all
 }

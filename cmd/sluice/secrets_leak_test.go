@@ -47,6 +47,7 @@ func usedSecrets(t *testing.T, b binary, s server) []string {
 	keep(p.call(s, http.MethodPost, "/api-keys", `{"type":"secret","name":"deploy"}`))
 	all = append(all, usedConnections(p, s)...)
 	all = append(all, consented(p, s)...)
+	all = append(all, cameIn(t, b, s)...)
 	if status, answer := s.request(t, http.MethodGet, "/v1/gateway/webhook-endpoints", p.key, ""); status != http.StatusOK || finds([]byte(answer), all) != "" {
 		t.Errorf("the list shows a secret, or fails: %d", status)
 	}

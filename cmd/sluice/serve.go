@@ -194,7 +194,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	memory := a.out.memory
 	work := telemetry.LogFailedRuns(a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store)), a.log)
 	inserter := a.watch.tracing.TriggerInserter(sqlstore.NewTriggerInserter(a.store))
-	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), a.hooksURL.get, members.Letters{Mailer: c.mailer(), Public: a.hooksURL.publicly}, httpapi.Options{
+	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), a.hooksURL.get, members.Letters{Mailer: c.mailer(), Public: a.hooksURL.publicly}, c.identityProvider(a.hooksURL.publicly), httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
 		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
 		PublicURL: a.hooksURL.publicly, Streams: a.streams, HealthOnly: !does.serves(), OperatorTokens: a.tokens,

@@ -142,24 +142,18 @@ func requestPasswords(opts httpapi.Options) *passwords.Passwords {
 	return passwords.New(opts.Memory.Intake)
 }
 
-// noProvider has people sign in with passwords only.
-type noProvider struct{ outbound.IdentityProvider }
-
-// Enabled says that there is none.
-func (noProvider) Enabled() bool { return false }
-
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
-// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, lists the memory for what changes in lists and storage what is kept for a tenant.
+// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, provider with whom they sign in, lists the memory for what changes in lists and storage what is kept for a tenant.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender,
-	tokens outbound.TokenEndpoint, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, letters members.Letters, opts httpapi.Options) (gateway, error) {
+	tokens outbound.TokenEndpoint, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, letters members.Letters, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.RunOutcomes), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
 		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)), wire.Bind(new(inbound.Completions), new(*workflows.Versions)),
 		wire.Bind(new(outbound.ListChanges), new(*sqlstore.Store)), changes.New, wire.Bind(new(inbound.ListChanges), new(*changes.Service)),
-		requestPasswords, wire.Bind(new(outbound.Passwords), new(*passwords.Passwords)), wire.Struct(new(noProvider)), wire.Bind(new(outbound.IdentityProvider), new(noProvider)),
-		members.New, wire.Bind(new(inbound.Accounts), new(*members.Service)), wire.Bind(new(inbound.MemberSessions), new(*members.Service)), members.NewMemberships, wire.Bind(new(inbound.Memberships), new(*members.Memberships)),
+		requestPasswords, wire.Bind(new(outbound.Passwords), new(*passwords.Passwords)),
+		members.New, wire.Bind(new(inbound.Accounts), new(*members.Service)), wire.Bind(new(inbound.SignInElsewhere), new(*members.Service)), wire.Bind(new(inbound.MemberSessions), new(*members.Service)), members.NewMemberships, wire.Bind(new(inbound.Memberships), new(*members.Memberships)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
 }

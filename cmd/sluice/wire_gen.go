@@ -50,13 +50,12 @@ import (
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
-// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, lists the memory for what changes in lists and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, letters members.Letters, opts httpapi.Options) (gateway, error) {
+// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, provider with whom they sign in, lists the memory for what changes in lists and storage what is kept for a tenant.
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, letters members.Letters, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
 	passwords := requestPasswords(opts)
-	mainNoProvider := noProvider{}
 	clock := system.Clock{}
 	random := system.Random{}
-	service := members.New(work, passwords, mainNoProvider, limiter, clock, random)
+	service := members.New(work, passwords, provider, limiter, clock, random)
 	directoryDirectory := offeredTypes(work, code)
 	admissionService := admission.New(directoryDirectory, service, limiter, clock)
 	compiler := linkedCompiler(public, key)
@@ -132,6 +131,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		WebhookEndpoints:  webhooksEndpoints,
 		WebhookDeliveries: deliveries,
 		OperatorRuns:      operator,
+		SignInElsewhere:   service,
 	}
 	api, err := httpapi.New(ports, opts)
 	if err != nil {
@@ -267,9 +267,3 @@ func connectedWorker(work outbound.UnitOfWork, nodes2 outbound.NodeRunner, endpo
 func requestPasswords(opts httpapi.Options) *passwords.Passwords {
 	return passwords.New(opts.Memory.Intake)
 }
-
-// noProvider has people sign in with passwords only.
-type noProvider struct{ outbound.IdentityProvider }
-
-// Enabled says that there is none.
-func (noProvider) Enabled() bool { return false }

@@ -34,11 +34,20 @@ type Accounts interface {
 	// RateLimited with the code too_many_sign_ins.
 	ChangePassword(ctx context.Context, token member.Token, current, chosen string) error
 
+	// Link says what a link is for, without using it. The errors are those of UseLink.
+	Link(ctx context.Context, link member.Token, from member.Browser) (OpenLink, error)
+
 	// UseLink begins a session by a link, once. An invitation or a reset sets the password, which is needed and may
 	// be Invalid, and ends all other sessions and links of the user. A link that is unknown, was used or has ended
 	// is NotFound with the code link_ended, too many attempts from one address are RateLimited with the code
 	// too_many_sign_ins.
 	UseLink(ctx context.Context, link member.Token, password string, from member.Browser) (Begun, error)
+}
+
+// OpenLink is a link that can be used.
+type OpenLink struct {
+	User         *member.User // who comes in by it
+	SetsPassword bool
 }
 
 // Login is what somebody signs in with.

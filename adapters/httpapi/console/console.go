@@ -72,6 +72,7 @@ type Options struct {
 // Console knows sessions by their cookies.
 type Console struct {
 	accounts  inbound.Accounts
+	elsewhere inbound.SignInElsewhere
 	opts      Options
 	crossSite *http.CrossOriginProtection
 }
@@ -80,8 +81,8 @@ type Console struct {
 type Route struct{ Method, Path string }
 
 // New returns the console.
-func New(accounts inbound.Accounts, opts Options) *Console {
-	return &Console{accounts: accounts, opts: opts, crossSite: http.NewCrossOriginProtection()}
+func New(accounts inbound.Accounts, elsewhere inbound.SignInElsewhere, opts Options) *Console {
+	return &Console{accounts: accounts, elsewhere: elsewhere, opts: opts, crossSite: http.NewCrossOriginProtection()}
 }
 
 // Serve adds the routes of accounts to an engine, and returns them.
@@ -112,7 +113,7 @@ func (a *Console) Serve(engine *gin.Engine) (routes []Route) {
 	serve(http.MethodDelete, "/sessions/:id", a.endSession)
 	serve(http.MethodPost, "/password", a.changePassword)
 	serve(http.MethodPost, "/links/:token", a.useLink)
-	return routes
+	return append(routes, a.servePages(engine)...)
 }
 
 // Guard refuses requests that another site makes a browser send, and those that could be read on their way. A cookie

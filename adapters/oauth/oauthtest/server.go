@@ -41,6 +41,7 @@ type Server struct {
 	consents []*consent
 	tokens   map[string]*accessToken
 
+	person    Person // who comes to the login
 	life      time.Duration
 	refuse    bool // consent
 	reusable  bool // refresh tokens
@@ -62,7 +63,7 @@ func Start(t testing.TB, redirects ...string) *Server {
 	}
 	s := &Server{
 		key: signingKey{key}, clients: clients(redirects), requests: make(map[string]*consentRequest), codes: make(map[string]string),
-		tokens: make(map[string]*accessToken), life: time.Hour,
+		tokens: make(map[string]*accessToken), life: time.Hour, person: Person{Subject: person},
 	}
 	mux := http.NewServeMux()
 	listener := httptest.NewServer(mux)
@@ -95,6 +96,13 @@ func (s *Server) IssueFor(life time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.life = life
+}
+
+// SignIn has somebody else come to the login, from the next one on.
+func (s *Server) SignIn(p Person) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.person = p
 }
 
 // RefuseConsent has people refuse.

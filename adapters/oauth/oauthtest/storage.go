@@ -13,14 +13,21 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// person is who consents.
+// person is who consents, unless told otherwise.
 const person = "somebody@example.com"
+
+// Person is somebody with an account at a server.
+type Person struct {
+	Subject, Email, Name string
+	IsVerified           bool // the address
+}
 
 // consentRequest is a request for a person's consent.
 type consentRequest struct {
 	*oidc.AuthRequest
-	id   string
-	done bool
+	id      string
+	subject string
+	done    bool
 }
 
 func (r *consentRequest) GetID() string                      { return r.id }
@@ -35,7 +42,7 @@ func (r *consentRequest) GetResponseType() oidc.ResponseType { return r.Response
 func (r *consentRequest) GetResponseMode() oidc.ResponseMode { return r.ResponseMode }
 func (r *consentRequest) GetScopes() []string                { return r.Scopes }
 func (r *consentRequest) GetState() string                   { return r.State }
-func (r *consentRequest) GetSubject() string                 { return person }
+func (r *consentRequest) GetSubject() string                 { return r.subject }
 func (r *consentRequest) Done() bool                         { return r.done }
 func (r *consentRequest) GetCodeChallenge() *oidc.CodeChallenge {
 	if r.CodeChallenge == "" {
@@ -89,7 +96,7 @@ var (
 func (s *storage) CreateAuthRequest(_ context.Context, asked *oidc.AuthRequest, _ string) (op.AuthRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := &consentRequest{AuthRequest: asked, id: rand.Text()}
+	r := &consentRequest{AuthRequest: asked, id: rand.Text(), subject: s.person.Subject}
 	s.requests[r.id] = r
 	return r, nil
 }
@@ -217,6 +224,9 @@ func (s *storage) SetUserinfoFromToken(_ context.Context, info *oidc.UserInfo, i
 		return errUnknown
 	}
 	info.Subject = subject
+	if s.person.Subject == subject {
+		info.Email, info.Name, info.EmailVerified = s.person.Email, s.person.Name, oidc.Bool(s.person.IsVerified)
+	}
 	info.AppendClaims("scope", strings.Join(t.scopes, " "))
 	return nil
 }
