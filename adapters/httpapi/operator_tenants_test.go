@@ -263,3 +263,25 @@ func (g *gateway) provokedByOperator(r httpapi.Route, without *gateway) (found [
 	slices.Sort(found)
 	return slices.Compact(found)
 }
+
+func TestATenantIsCreatedWithTheDaysOfTheGatewayOrWithItsOwn(t *testing.T) {
+	g := newGateway(t)
+	g.store.RunDays = 90
+	days := func(a answer) any { return a.field(t, "limits.runRetentionDays") }
+	for body, want := range map[string]float64{`{"name":"a"}`: 90, `{"name":"b","limits":{"runRetentionDays":7,"secret":{"requestsPerMinute":5}}}`: 7} {
+		made := g.operate(http.MethodPost, tenantsPath, body)
+		read := g.operate(http.MethodGet, tenantsPath+"/"+fmt.Sprint(made.field(t, "id")), "")
+		own := g.send(http.MethodGet, "/v1/gateway/settings", fmt.Sprint(made.field(t, "secretKey")), "")
+		if made.status != http.StatusCreated || days(made) != want || days(read) != want || days(own) != want {
+			t.Errorf("%s: %s, %s, %s", body, made.body, read.body, own.body)
+		}
+	}
+	wrong := g.operate(http.MethodPost, tenantsPath, `{"name":"c","limits":{"runRetentionDays":0,"public":{"requestsPerMinute":0},"private":{}}}`)
+	if diff := cmp.Diff([]string{"limits.private unknown"}, wrong.violations(t)); diff != "" || wrong.status != http.StatusBadRequest {
+		t.Errorf("%d %s: %s", wrong.status, wrong.body, diff)
+	}
+	wrong = g.operate(http.MethodPost, tenantsPath, `{"name":"c","limits":{"runRetentionDays":0,"public":{"requestsPerMinute":0}}}`)
+	if diff := cmp.Diff([]string{"limits.public.requestsPerMinute too_small", "limits.runRetentionDays too_small"}, wrong.violations(t)); diff != "" {
+		t.Error(diff)
+	}
+}

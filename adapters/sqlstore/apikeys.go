@@ -182,7 +182,7 @@ func (s credentials) Find(ctx context.Context, hash tenant.KeyHash) (outbound.Cr
 	ten, err := tenantRow{
 		ID: row.Tenant, Name: row.TenantName, Status: row.TenantStatus, Settings: row.TenantSettings,
 		CreatedAt: row.TenantCreatedAt, UpdatedAt: row.TenantUpdatedAt, Revision: row.TenantRevision,
-	}.restore()
+	}.restore(s.store.RunDays)
 	return outbound.Credential{Key: k, Tenant: ten}, err
 }
 

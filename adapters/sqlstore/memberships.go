@@ -122,8 +122,8 @@ type tenantOfUserRow struct {
 	membershipRow
 }
 
-func (row tenantOfUserRow) restore() (outbound.MembershipOf, error) {
-	ten, err := row.tenantRow.restore()
+func (row tenantOfUserRow) restore(runDays int) (outbound.MembershipOf, error) {
+	ten, err := row.tenantRow.restore(runDays)
 	return outbound.MembershipOf{Membership: row.membershipRow.restore(), Tenant: ten}, err
 }
 
@@ -135,7 +135,7 @@ func (s membershipsOfUsers) List(ctx context.Context, user tenant.UserID) ([]out
 	}
 	all := make([]outbound.MembershipOf, 0, len(rows))
 	for _, row := range rows {
-		one, err := row.restore()
+		one, err := row.restore(s.store.RunDays)
 		if err != nil {
 			return nil, err
 		}
@@ -150,5 +150,5 @@ func (s membershipsOfUsers) Find(ctx context.Context, user tenant.UserID, owner 
 	if err := s.ReadRow(ctx, "find membership", &row, selectOfUser+` AND m.tenant_id = $2`, string(user), string(owner)); err != nil {
 		return outbound.MembershipOf{}, core.NotFound(err, tenantNotFound, tenantNotFoundMessage)
 	}
-	return row.restore()
+	return row.restore(s.store.RunDays)
 }

@@ -17,8 +17,13 @@ type Store struct {
 	*core.Store
 	Runs     *runs.Store
 	Webhooks *webhooks.Store
-	dialect  Dialect
-	turns    scheduleTurns
+
+	// RunDays is for how many days the runs of tenants are kept that have no days of their own;
+	// 0 for the domain's default. It is set before the store is used.
+	RunDays int
+
+	dialect Dialect
+	turns   scheduleTurns
 }
 
 var (

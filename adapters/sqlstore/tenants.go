@@ -29,8 +29,10 @@ type tenantRow struct {
 	Revision  int64     `db:"revision"`
 }
 
-func (row tenantRow) restore() (*tenant.Tenant, error) {
+// restore rebuilds a tenant, with the days of the gateway.
+func (row tenantRow) restore(runDays int) (*tenant.Tenant, error) {
 	settings, err := decodeSettings(row.Settings)
+	settings.DefaultRunDays = runDays
 	if err != nil {
 		return nil, fmt.Errorf("tenant %s: settings: %w", row.ID, err)
 	}
@@ -61,7 +63,7 @@ func (s tenants) Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) 
 	if err != nil {
 		return nil, core.NotFound(err, tenantNotFound, tenantNotFoundMessage)
 	}
-	return row.restore()
+	return row.restore(s.store.RunDays)
 }
 
 // Update writes a tenant whose stored revision is the aggregate's.

@@ -39,6 +39,9 @@ func (s *Service) Create(ctx context.Context, idempotency domain.IdempotencyKey,
 		if err := st.Tenants.Insert(ctx, made.Tenant); err != nil {
 			return err
 		}
+		if made.Tenant, err = st.Tenants.Get(ctx, made.Tenant.ID()); err != nil { // with what the gateway has for all
+			return err
+		}
 		for _, first := range []inbound.IssuedKey{made.Public, made.Secret} {
 			if err := st.APIKeys.Insert(ctx, first.Key); err != nil {
 				return err

@@ -70,16 +70,25 @@ func TestFinishedRunsAreKeptAsLongAsTheirTenantSays(t *testing.T) {
 			t.Errorf("%d runs were removed, not %d: %v", removed, want, err)
 		}
 	}
-	for i, want := range map[int]int{0: 4, 1: 2, 2: 4, tenants - 1: 4} {
-		err := store.Read(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-			found, err := st.Runs.Runs.List(ctx, tenant.All(name(i)), run.Filter{}, domain.Query{})
-			if found.Total != want {
-				t.Errorf("tenant %d has %d runs left, not %d of %d", i, found.Total, want, each)
+	left := func(want map[int]int) {
+		t.Helper()
+		for i, want := range want {
+			err := store.Read(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+				found, err := st.Runs.Runs.List(ctx, tenant.All(name(i)), run.Filter{}, domain.Query{})
+				if found.Total != want {
+					t.Errorf("tenant %d has %d runs left, not %d of %d", i, found.Total, want, each)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
 			}
-			return err
-		})
-		if err != nil {
-			t.Error(err)
 		}
 	}
+	left(map[int]int{0: 4, 1: 2, 2: 4, tenants - 1: 4})
+	store.RunDays = 10 // for those that have no number of their own
+	if removed, err := service.SweepRuns(t.Context()); removed != tenants-1 || err != nil {
+		t.Errorf("of ten days %d runs were removed: %v", removed, err)
+	}
+	left(map[int]int{0: 3, 1: 2, 2: 3, tenants - 1: 3})
 }

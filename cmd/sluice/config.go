@@ -64,6 +64,7 @@ type config struct {
 	TenantRuns      int           `env:"WORKER_PER_TENANT" envDefault:"64" help:"how many runs of one tenant are worked on at the same time, by all processes together"`
 	Memory          byteSize      `env:"MEMORY" help:"how much memory the process may take, such as 512MiB or 2GiB; tenants share most of it (default: GOMEMLIMIT, else three quarters of what the container or the machine has, at most 4GiB)"`
 	WorkerMemory    int64         `env:"WORKER_MEMORY_BYTES" help:"how large the runs that this process works on may be together, as they are stored, for it to take more, except one of each tenant that has none (default: a part of SLUICE_MEMORY)"`
+	RunRetention    int           `env:"RUN_RETENTION" envDefault:"30" help:"how many days finished runs are kept of tenants that have no number of days of their own, 1 to 3650"`
 	TenantStorage   byteSize      `env:"STORAGE_PER_TENANT" envDefault:"10GiB" help:"how much the runs of one tenant may take, with their payloads, results and histories, for it to start more, such as 500MiB; 0 for any size"`
 	Code            string        `env:"CODE" envDefault:"on" help:"on, or off to leave out the node type code: nothing runs what tenants write in JavaScript"`
 	WorkerDrain     time.Duration `env:"WORKER_DRAIN" envDefault:"10s" help:"how long calls of nodes may take to finish after SIGTERM; what is left is made again by another process"`
@@ -267,6 +268,7 @@ func (c config) mistakes() []error {
 		check(errPrefix == nil || errAddr == nil, "TRUSTED_PROXIES", fmt.Sprintf("holds %q; a range reads 10.0.0.0/8", proxy))
 	}
 	check(c.WorkerRuns >= 1 && c.WorkerRuns <= 10_000, "WORKER_CONCURRENCY", "must be between 1 and 10000")
+	check(c.RunRetention >= tenant.MinRunRetentionDays && c.RunRetention <= tenant.MaxRunRetentionDays, "RUN_RETENTION", "must be between 1 and 3650 days")
 	check(c.TenantRuns >= 1 && c.TenantRuns <= 10_000, "WORKER_PER_TENANT", "must be between 1 and 10000")
 	check(c.Code == "on" || c.Code == "off", "CODE", "must be on or off")
 	check(c.Memory == 0 || c.Memory >= budget.MinMemory, "MEMORY", fmt.Sprintf("must be at least %s", byteSize(budget.MinMemory)))

@@ -60,7 +60,7 @@ func (d database) String() string {
 // open opens the configured store, for statements that may take as long as they need.
 func (c config) open(ctx context.Context) (*sqlstore.Store, error) { return c.openWith(ctx, 0) }
 
-func (c config) openWith(ctx context.Context, timeout time.Duration) (*sqlstore.Store, error) {
+func (c config) openWith(ctx context.Context, timeout time.Duration) (store *sqlstore.Store, err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	db, err := databaseOf(c.DatabaseURL)
@@ -68,10 +68,14 @@ func (c config) openWith(ctx context.Context, timeout time.Duration) (*sqlstore.
 	case err != nil:
 		return nil, err
 	case db.sqliteFile != "":
-		return sqlite.Open(ctx, db.sqliteFile, sqlite.Options{})
+		store, err = sqlite.Open(ctx, db.sqliteFile, sqlite.Options{})
 	default:
-		return postgres.Open(ctx, db.postgresURL, postgres.Options{MaxConnections: c.DatabasePool, AnswerTimeout: timeout})
+		store, err = postgres.Open(ctx, db.postgresURL, postgres.Options{MaxConnections: c.DatabasePool, AnswerTimeout: timeout})
 	}
+	if err == nil {
+		store.RunDays = c.RunRetention
+	}
+	return store, err
 }
 
 // claim makes this process the only one that serves from a SQLite file, until release is

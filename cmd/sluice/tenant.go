@@ -32,9 +32,13 @@ func (p *program) tenantCreate() *cobra.Command {
 	language := tenant.English
 	d := tenant.Draft{Language: &language}
 	var withExample bool
+	var runDays int
 	cmd := &cobra.Command{
 		Use: "create --name NAME", Short: "Create a tenant and print its two keys, which are not shown again", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("run-retention-days") {
+				d.RunRetentionDays = &runDays
+			}
 			return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
 				made, err := op.Tenants.Create(ctx, domain.IdempotencyKey{}, d)
 				if err != nil {
@@ -55,6 +59,7 @@ func (p *program) tenantCreate() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&d.Name, "name", "", "name of the tenant, 1 to 255 characters")
 	cmd.Flags().StringVar((*string)(&language), "language", string(tenant.English), "language of the node registry: en, pt-BR or es")
+	cmd.Flags().IntVar(&runDays, "run-retention-days", 0, "how many days its finished runs are kept, 1 to 3650; without it SLUICE_RUN_RETENTION")
 	cmd.Flags().BoolVar(&withExample, "example", false, "also create an example workflow with a published version and a trigger that fires it")
 	return cmd
 }

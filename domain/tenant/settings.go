@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -81,7 +82,8 @@ type Settings struct {
 	Events                []Event               // when not empty, webhookConfig.event must be one of these names
 	CustomNodeEndpoint    string                // URL that runs custom nodes without an endpoint of their own; empty for none
 	Quotas                map[KeyType]Quota     `fact:"limits"` // overrides of [DefaultQuota], set by the operator
-	RunRetentionDays      *int                  // override of [DefaultRunRetentionDays], set by the operator; nil for none
+	RunRetentionDays      *int                  // override of the gateway's days, set by the operator; nil for none
+	DefaultRunDays        int                   `fact:"-"` // those of the gateway, which no tenant keeps; 0 for [DefaultRunRetentionDays]
 }
 
 // How many days finished runs are kept (execution rules, "Failure").
@@ -96,13 +98,13 @@ func (s Settings) RunRetention() time.Duration {
 	return time.Duration(s.KeptRunDays()) * 24 * time.Hour
 }
 
-// KeptRunDays is the same in days: the operator's override where there is one, else the
-// default.
+// KeptRunDays is the same in days: the operator's override where there is one, else those of
+// the gateway.
 func (s Settings) KeptRunDays() int {
 	if s.RunRetentionDays != nil {
 		return *s.RunRetentionDays
 	}
-	return DefaultRunRetentionDays
+	return cmp.Or(s.DefaultRunDays, DefaultRunRetentionDays)
 }
 
 // PublicTriggers returns the choice for POST /triggers with a public key.

@@ -52,29 +52,23 @@ type State struct {
 
 // Draft is what a tenant is made of.
 type Draft struct {
-	Name      string
-	Language  *Language // nil means [English]
-	Metadata  domain.MetadataPatch
-	Malformed []domain.Violation // what was found while the request was read; reported with the rest
+	Name             string
+	Language         *Language // nil means [English]
+	Quotas           map[KeyType]QuotaPatch
+	RunRetentionDays *int // how many days finished runs are kept; nil for as many as the gateway keeps them
+	Metadata         domain.MetadataPatch
+	Malformed        []domain.Violation // what was found while the request was read; reported with the rest
 }
 
 // New makes an active tenant of a draft. Every violation is reported at once, with
 // the code tenant_invalid.
 func New(id ID, d Draft, now time.Time) (*Tenant, error) {
-	language := English
-	domain.Set(&language, d.Language)
-	var r domain.Rules
-	r.Add(d.Malformed...)
-	checkName(&r, d.Name)
-	language.check(&r, "language")
-	metadata := domain.Metadata{}.Revised(&r, d.Metadata)
-	if err := r.Err("tenant_invalid", "The tenant is not valid."); err != nil {
+	t := &Tenant{State{ID: id, Status: Active, Settings: Settings{Language: English}, CreatedAt: now, Revision: 1}}
+	first := Patch{Name: &d.Name, Language: d.Language, Quotas: d.Quotas, RunRetentionDays: d.RunRetentionDays, Metadata: d.Metadata, Malformed: d.Malformed}
+	if err := t.Revise(first, now); err != nil {
 		return nil, err
 	}
-	return &Tenant{State{
-		ID: id, Name: d.Name, Status: Active, Settings: Settings{Language: language},
-		Metadata: metadata, CreatedAt: now, UpdatedAt: now, Revision: 1,
-	}}, nil
+	return t, nil
 }
 
 // Restore rebuilds a tenant from what a store kept, without applying any rule.

@@ -55,6 +55,36 @@ func TestANewTenantIsActiveWithTheDefaults(t *testing.T) {
 	}
 }
 
+func TestRunsAreKeptAsLongAsTheirTenantSaysElseAsTheGatewayDoes(t *testing.T) {
+	week := 7
+	for want, s := range map[int]tenant.Settings{30: {}, 90: {DefaultRunDays: 90}, 7: {DefaultRunDays: 90, RunRetentionDays: &week}} {
+		if s.KeptRunDays() != want || s.RunRetention() != time.Duration(want)*24*time.Hour {
+			t.Errorf("%+v is %d days, %s", s, s.KeptRunDays(), s.RunRetention())
+		}
+	}
+}
+
+func TestANewTenantMayHaveLimitsOfItsOwn(t *testing.T) {
+	week, ten, zero := 7, 10, 0
+	d := tenant.Draft{Name: "Acme", RunRetentionDays: &week, Quotas: map[tenant.KeyType]tenant.QuotaPatch{tenant.Secret: {PerMinute: &ten}}}
+	made, err := tenant.New("tenant_1", d, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := made.Settings(); s.KeptRunDays() != 7 || s.Quota(tenant.Secret) != (tenant.Quota{PerMinute: 10, Concurrent: 100}) || s.Quota(tenant.Public) != tenant.DefaultQuota(tenant.Public) {
+		t.Errorf("it has %+v", s)
+	}
+	d.RunRetentionDays, d.Quotas[tenant.Public] = &zero, tenant.QuotaPatch{Concurrent: &zero}
+	_, err = tenant.New("tenant_1", d, noon)
+	want := []domain.Violation{
+		{Field: "limits.public.concurrentRequests", Code: domain.TooSmall, Message: "must be at least 1, not 0"},
+		{Field: "limits.runRetentionDays", Code: domain.TooSmall, Message: "must be at least 1, not 0"},
+	}
+	if diff := cmp.Diff(want, violations(t, err, "tenant_invalid")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestATenantReportsEverythingThatIsWrongAtOnce(t *testing.T) {
 	german := tenant.Language("de")
 	_, err := tenant.New("tenant_1", tenant.Draft{Name: strings.Repeat("é", 256), Language: &german}, noon)

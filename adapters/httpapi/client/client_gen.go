@@ -921,6 +921,18 @@ type CreateSubTenant struct {
 type CreateTenant struct {
 	Language *Language `json:"language,omitempty"`
 
+	// Limits What each type of key may ask, and how long runs are kept; what is left out is as for all tenants.
+	Limits *struct {
+		// Public What one type of key may ask; what is left out stays as it is.
+		Public *UpdateQuota `json:"public,omitempty"`
+
+		// RunRetentionDays How many days a finished run is kept.
+		RunRetentionDays *int `json:"runRetentionDays,omitempty"`
+
+		// Secret What one type of key may ask; what is left out stays as it is.
+		Secret *UpdateQuota `json:"secret,omitempty"`
+	} `json:"limits,omitempty"`
+
 	// Metadata Up to 50 pairs of text; keys have 1 to 40 characters, values up to 500. A pair whose value is `""` or null is left out.
 	//
 	// Example: {"team":"billing"}

@@ -73,6 +73,7 @@ func tenantDraft(body jsonread.Object) tenant.Draft {
 	var draft tenant.Draft
 	draft.Name, _ = body.String("name", &r)
 	draft.Language = (*tenant.Language)(body.OptionalString("language", &r))
+	draft.Quotas, draft.RunRetentionDays = readLimits(body, &r)
 	draft.Metadata = exchange.ReadMetadata(body, &r)
 	draft.Malformed = r.Violations()
 	return draft
@@ -112,22 +113,27 @@ func (a *api) update(c *gin.Context, ten *tenant.Tenant) error {
 func tenantPatch(body jsonread.Object) tenant.Patch {
 	var r domain.Rules
 	p := tenant.Patch{Name: body.OptionalString("name", &r), Language: (*tenant.Language)(body.OptionalString("language", &r))}
-	if limits, present := body.OptionalObject("limits", &r); present {
-		p.RunRetentionDays = limits.OptionalInt("runRetentionDays", &r)
-		for _, kt := range tenant.KeyTypes() {
-			if quota, present := limits.OptionalObject(string(kt), &r); present {
-				if p.Quotas == nil {
-					p.Quotas = make(map[tenant.KeyType]tenant.QuotaPatch)
-				}
-				p.Quotas[kt] = tenant.QuotaPatch{
-					PerMinute: quota.OptionalInt("requestsPerMinute", &r), Concurrent: quota.OptionalInt("concurrentRequests", &r),
-				}
-			}
-		}
-	}
+	p.Quotas, p.RunRetentionDays = readLimits(body, &r)
 	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()
 	return p
+}
+
+// readLimits reads the member limits.
+func readLimits(body jsonread.Object, r *domain.Rules) (quotas map[tenant.KeyType]tenant.QuotaPatch, runDays *int) {
+	limits, present := body.OptionalObject("limits", r)
+	if !present {
+		return nil, nil
+	}
+	for _, kt := range tenant.KeyTypes() {
+		if quota, present := limits.OptionalObject(string(kt), r); present {
+			if quotas == nil {
+				quotas = make(map[tenant.KeyType]tenant.QuotaPatch)
+			}
+			quotas[kt] = tenant.QuotaPatch{PerMinute: quota.OptionalInt("requestsPerMinute", r), Concurrent: quota.OptionalInt("concurrentRequests", r)}
+		}
+	}
+	return quotas, limits.OptionalInt("runRetentionDays", r)
 }
 
 // remove answers DELETE /tenants/{id}.
