@@ -115,7 +115,7 @@ func (g *gateway) built(options ...option) *gateway {
 	moved := runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()).WithNodes(testedNodes, directory.NewEndpoints(known, g.clock))
 	fired := firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0)
 	hooked := hooks.New(work, directory.NewHooks(known, expression.Compiler{}), fired, moved, expression.Checker{}, limiter, g.clock, g.random, budget.Divide(1<<40, 2).OfRuns(), func() string { return "https://hooks.example.com" })
-	people := members.New(store, plainPasswords{}, noProvider{}, memory.New(g.clock), g.clock, g.random)
+	people := members.New(store, plainPasswords{}, noProvider{}, limiter, g.clock, g.random)
 	ports := httpapi.Ports{
 		Accounts: people, SignInElsewhere: people,
 		Admission: admission.New(known, people, limiter, g.clock),

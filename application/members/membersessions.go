@@ -3,8 +3,10 @@ package members
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/member"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -50,6 +52,22 @@ func (s *Service) memberOf(ctx context.Context, found outbound.SignedIn, owner t
 	}
 	who.Role = as.Membership.Role()
 	return tenant.CallerBy(who, as.Tenant), nil
+}
+
+// counted finds out who asks for something of the own account, which is one of the requests of the session like any other.
+func (s *Service) counted(ctx context.Context, token member.Token) (found outbound.SignedIn, err error) {
+	if found, err = s.recognize(ctx, token); err != nil {
+		return found, err
+	}
+	who := tenant.Caller{KeyType: tenant.Session, Member: tenant.Member{Session: string(found.Session.ID())}}
+	most := tenant.DefaultQuota(tenant.Session).PerMinute
+	allowed, err := s.limiter.Allow(ctx, who.Counted(), most, time.Minute)
+	if err == nil && !allowed.Granted {
+		e := domain.Fail(domain.RateLimited, "rate_limit_exceeded", "Rate limit exceeded: %d requests a minute with a session. Try again in %d seconds.", most, int(allowed.RetryAfter.Seconds())+1)
+		e.RetryAfter = allowed.RetryAfter
+		return found, e
+	}
+	return found, err
 }
 
 // errNoTenant is the error for a tenant that somebody is no member of, whether or not there is such a tenant.

@@ -11,7 +11,7 @@ import (
 
 // ChangePassword sets another password.
 func (s *Service) ChangePassword(ctx context.Context, token member.Token, current, chosen string) error {
-	found, err := s.recognize(ctx, token)
+	found, err := s.counted(ctx, token)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (s *Service) SignOut(ctx context.Context, token member.Token) error {
 
 // WhoAmI returns who is signed in.
 func (s *Service) WhoAmI(ctx context.Context, token member.Token) (who inbound.Account, err error) {
-	found, err := s.recognize(ctx, token)
+	found, err := s.counted(ctx, token)
 	if err != nil {
 		return who, err
 	}
@@ -98,7 +98,7 @@ func (s *Service) WhoAmI(ctx context.Context, token member.Token) (who inbound.A
 
 // Sessions returns the sessions of who is signed in.
 func (s *Service) Sessions(ctx context.Context, token member.Token) (own inbound.OwnSessions, err error) {
-	found, err := s.recognize(ctx, token)
+	found, err := s.counted(ctx, token)
 	if err != nil {
 		return own, err
 	}
@@ -118,7 +118,7 @@ func (s *Service) Sessions(ctx context.Context, token member.Token) (own inbound
 
 // EndSession ends one of them.
 func (s *Service) EndSession(ctx context.Context, token member.Token, id member.SessionID) error {
-	found, err := s.recognize(ctx, token)
+	found, err := s.counted(ctx, token)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // Accounts is what people do with their own account, without a tenant. Whoever is signed in is known by the
-// token of a session: an unknown or ended one is Unauthenticated with the code signed_out.
+// token of a session: an unknown or ended one is Unauthenticated with the code signed_out, and beyond the requests that a
+// session has a minute everything is RateLimited with the code rate_limit_exceeded.
 type Accounts interface {
 	// SignIn begins a session. Every reason to refuse it is the same Unauthenticated error with the code
 	// sign_in_refused, and takes as long. Too many attempts from one address or for one account are RateLimited
