@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/domain/audit"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
@@ -66,6 +67,9 @@ func (a *API) admitted(r route) gin.HandlerFunc {
 			in.Leave() // a stream may last for hours, and others need the place
 		}
 		if err == nil {
+			if r.isRecorded() {
+				exchange.Acting(c, audit.ActOf(in.Caller, r.operation))
+			}
 			err = r.handle(c, in.Caller)
 		}
 		if err != nil {

@@ -23,6 +23,7 @@ type Ports struct {
 	Accounts    inbound.Accounts // nil leaves the console out
 	Admission   inbound.Admission
 	AnswerPages inbound.AnswerPages
+	AuditLog    inbound.AuditLog
 	APIKeys     inbound.APIKeys
 	EmbedTokens inbound.EmbedTokens
 	Completions inbound.Completions
@@ -131,7 +132,7 @@ func New(ports Ports, opts Options) (*API, error) {
 	if a.memory, err = opts.Memory.Complete(); err != nil {
 		return nil, err
 	}
-	a.exchange.MaxBody, a.exchange.BodyTimeout, a.exchange.Memory = opts.MaxBody, opts.BodyTimeout, a.memory
+	a.exchange.MaxBody, a.exchange.BodyTimeout, a.exchange.Memory, a.exchange.Address = opts.MaxBody, opts.BodyTimeout, a.memory, a.client
 	for _, r := range a.routes() {
 		if _, ok := r.operation.Access(tenant.Secret); !ok {
 			return nil, fmt.Errorf("route %s %s: the operation %q is not in the table of permissions", r.method, r.path, r.operation)

@@ -35,6 +35,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/sealtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/audit"
 	"github.com/sluicehq/sluice/application/changes"
 	"github.com/sluicehq/sluice/application/connections"
 	"github.com/sluicehq/sluice/application/execution"
@@ -77,6 +78,7 @@ type gateway struct {
 	store    *sqlstore.Store
 	clock    *portstest.ManualClock
 	random   *countedRandom
+	entries  *countedRandom // names entries of the audit log, so that they take no identifiers from others
 	signals  *sqlstore.RunSignals
 	log      *logSink
 	mail     *mailbox
@@ -87,7 +89,7 @@ type option func(*httpapi.Options, *httpapi.Ports)
 
 func newGateway(t *testing.T, options ...option) *gateway {
 	t.Helper()
-	g := &gateway{T: t, store: openStore(t), clock: &portstest.ManualClock{}, random: &countedRandom{}}
+	g := &gateway{T: t, store: openStore(t), clock: &portstest.ManualClock{}, random: &countedRandom{}, entries: &countedRandom{}}
 	g.clock.Set(noon)
 	return g.built(options...)
 }
@@ -95,7 +97,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 // another is a second gateway on the same database.
 func (g *gateway) another() *gateway {
 	g.Helper()
-	return (&gateway{T: g.T, store: g.store, clock: g.clock, random: g.random}).built()
+	return (&gateway{T: g.T, store: g.store, clock: g.clock, random: g.random, entries: g.entries}).built()
 }
 
 // built puts a gateway together that has its database.
@@ -110,38 +112,40 @@ func (g *gateway) built(options ...option) *gateway {
 	known := directory.New(store)
 	g.follow(known)
 	checks := nodes.NewChecks(store, healthyRunner{}, g.clock)
-	work := timed{store, g.clock}
-	versions := workflows.NewVersions(store, known, expression.Checker{}, g.clock, g.random).WithValues(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns())
+	recorded := audit.NewWork(store, g.clock, g.entries)
+	work := timed{recorded, g.clock}
+	versions := workflows.NewVersions(recorded, known, expression.Checker{}, g.clock, g.random).WithValues(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns())
 	moved := runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()).WithNodes(testedNodes, directory.NewEndpoints(known, g.clock))
 	fired := firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0)
 	hooked := hooks.New(work, directory.NewHooks(known, expression.Compiler{}), fired, moved, expression.Checker{}, limiter, g.clock, g.random, budget.Divide(1<<40, 2).OfRuns(), func() string { return "https://hooks.example.com" })
-	people := members.New(store, plainPasswords{}, noProvider{}, limiter, g.clock, g.random)
+	people := members.New(recorded, plainPasswords{}, noProvider{}, limiter, g.clock, g.random)
 	ports := httpapi.Ports{
 		Accounts: people, SignInElsewhere: people,
+		AuditLog:  audit.NewLog(store),
 		Admission: admission.New(known, people, limiter, g.clock),
-		APIKeys:   tenants.NewKeys(store, g.clock, g.random), EmbedTokens: tenants.NewEmbedTokens(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
-		NodeChecks: checks, NodeSecrets: nodes.NewSecrets(store, g.clock, g.random),
+		APIKeys:   tenants.NewKeys(recorded, g.clock, g.random), EmbedTokens: tenants.NewEmbedTokens(recorded, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(recorded, g.clock, g.random), checks),
+		NodeChecks: checks, NodeSecrets: nodes.NewSecrets(recorded, g.clock, g.random),
 		Processes: timedProcesses{processes.New(store), g.clock},
-		Nodes:     nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(store, g.clock), checks), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
-		Tenants:   tenants.New(store, g.clock, g.random),
+		Nodes:     nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(recorded, g.clock), checks), SubTenants: tenants.NewSubTenants(recorded, g.clock, g.random),
+		Tenants:   tenants.New(recorded, g.clock, g.random),
 		Schedules: schedules.New(store, g.clock),
-		Triggers:  triggers.New(store, known, sqlstore.NewTriggerInserter(store), expression.Checker{}, limiter, g.clock, g.random), Workflows: workflows.New(store, g.signals, g.clock, g.random),
+		Triggers:  triggers.New(recorded, known, audit.NewInserter(sqlstore.NewTriggerInserter(store), g.entries), expression.Checker{}, limiter, g.clock, g.random), Workflows: workflows.New(recorded, g.signals, g.clock, g.random),
 		Versions:   versions,
 		Publishing: versions, Completions: versions,
 		Firing: fired, Hooks: hooked, HookIntake: hooked, HookDeliveries: hooked,
-		Jobs: jobs.New(store, g.clock, g.random),
+		Jobs: jobs.New(recorded, g.clock, g.random),
 
-		Memberships: members.NewMemberships(store, g.clock, g.random, members.Letters{Mailer: g.mail, Public: func() string { return publicURL }}),
+		Memberships: members.NewMemberships(recorded, g.clock, g.random, members.Letters{Mailer: g.mail, Public: func() string { return publicURL }}),
 		ListChanges: firstChanges{changes.New(store, budget.New(1<<20), g.random)},
 		Runs:        moved, OperatorRuns: runs.NewOperator(work),
 		Trying:      moved,
 		Pauses:      runs.NewQuestions(moved),
 		AnswerPages: runs.NewPages(moved, limiter),
 
-		Connections:       connections.New(store, egress.Names{}, connections.NewCredentials(store, connections.NewTokens(store, localTokens(t), g.clock, g.random)), testedNodes, g.clock, g.random),
-		Consents:          connections.NewConsents(store, localTokens(t), g.clock, g.random, func() string { return publicURL }),
-		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random).WithConnections(egress.Names{}),
-		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),
+		Connections:       connections.New(recorded, egress.Names{}, connections.NewCredentials(store, connections.NewTokens(store, localTokens(t), g.clock, g.random)), testedNodes, g.clock, g.random),
+		Consents:          connections.NewConsents(recorded, localTokens(t), g.clock, g.random, func() string { return publicURL }),
+		WebhookEndpoints:  webhooks.NewEndpoints(recorded, g.clock, g.random).WithConnections(egress.Names{}),
+		WebhookDeliveries: webhooks.NewDeliveries(recorded, g.clock),
 	}
 	opts := httpapi.Options{
 		Log: zerolog.New(g.log), MaxBody: 1 << 20, Now: g.clock.Now, NewID: g.random.ID,

@@ -91,6 +91,9 @@ func (a *API) keyRoutes() []route {
 
 		{get, "/settings", tenant.ReadSettings, a.getSettings},
 		{patch, "/settings", tenant.ChangeSettings, a.updateSettings},
+
+		{get, "/audit-log", tenant.ReadAuditLog, a.listAudit},
+		{get, "/audit-log/export", tenant.ReadAuditLog, a.exportAudit},
 	}
 }
 
@@ -197,6 +200,12 @@ var strictResources = []string{prefix + "/api-keys", prefix + "/embed-tokens", p
 var strictOperations = map[tenant.Operation]bool{
 	tenant.CompleteVersion: true, tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true, tenant.StartJob: true, tenant.ReadJobs: true, tenant.CancelJob: true, tenant.TestNode: true,
 	tenant.CreateHook: true, tenant.ChangeHook: true, tenant.RotateHook: true, tenant.TestHook: true, tenant.ReplayDelivery: true, tenant.ReadHook: true, tenant.DeleteHook: true,
+}
+
+// isRecorded says whether the audit log has an entry of what the route changes.
+func (r route) isRecorded() bool {
+	_, unrecorded := r.operation.Unrecorded()
+	return r.method != http.MethodGet && !unrecorded
 }
 
 func (r route) isStrict() bool {

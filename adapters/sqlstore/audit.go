@@ -93,7 +93,8 @@ func (s auditLog) Append(ctx context.Context, entries ...audit.Entry) error {
 	return nil
 }
 
-var auditSorted = map[string]string{domain.DefaultSortField: "at"}
+// auditSorted holds the only order there is, which is also the one by default.
+var auditSorted = map[string]string{"at": "at", domain.DefaultSortField: "at"}
 
 func auditList(owner tenant.ID, f audit.Filter) *core.List {
 	l := core.NewList("audit_entries", auditColumns, tenant.All(owner), core.ScopeCondition{}, auditSorted)

@@ -107,14 +107,16 @@ func (s auditChain) Head(ctx context.Context, owner tenant.ID) (audit.Head, erro
 	return row.restore(), err
 }
 
-// Heads reads heads of chains.
+// Heads reads heads of chains. One that has entries and no head any more is among them.
 func (s auditChain) Heads(ctx context.Context, behind *tenant.ID, limit int) ([]audit.Head, error) {
 	condition, args := ``, []any{limit}
 	if behind != nil {
-		condition, args = ` WHERE tenant_id > $2`, append(args, string(*behind))
+		condition, args = ` WHERE c.tenant_id > $2`, append(args, string(*behind))
 	}
 	var rows []headRow
-	err := s.ReadRows(ctx, "read heads of chains", &rows, `SELECT `+headColumns+` FROM audit_heads`+condition+` ORDER BY tenant_id LIMIT $1`, args...)
+	err := s.ReadRows(ctx, "read heads of chains", &rows, `SELECT c.tenant_id, coalesce(h.seq, 0) AS seq, h.hash, coalesce(h.pruned_seq, 0) AS pruned_seq, h.pruned_hash, h.pruned_at
+		FROM (SELECT tenant_id FROM audit_heads UNION SELECT tenant_id FROM audit_entries WHERE seq IS NOT NULL) c
+		LEFT JOIN audit_heads h ON h.tenant_id = c.tenant_id`+condition+` ORDER BY c.tenant_id LIMIT $1`, args...)
 	all := make([]audit.Head, len(rows))
 	for i, row := range rows {
 		all[i] = row.restore()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/audit"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -72,6 +73,11 @@ func (s *Store) insertEach(ctx context.Context, all []*outbound.NewTrigger) erro
 			if err := st.Idempotency.Record(ctx, owner, e.IdempotencyKey, e.Trigger, now); err != nil {
 				return err
 			}
+			if e.Entry != nil {
+				if err := st.Audit.Log.Append(ctx, *e.Entry); err != nil {
+					return err
+				}
+			}
 			e.Added = true
 		}
 		return nil
@@ -87,10 +93,13 @@ func isDatabaseFailure(err error) bool {
 
 // insertBatch adds the triggers with one statement, which is a transaction of its own.
 func (s *Store) insertBatch(ctx context.Context, all []*outbound.NewTrigger) error {
-	rows, index := entriesOf(all)
+	rows, index, err := entriesOf(all)
+	if err != nil {
+		return err
+	}
 	statement, args := s.dialect.InsertTriggers(rows)
 	var n int64
-	err := s.Statements(ctx, func(u *core.Unit) (err error) {
+	err = s.Statements(ctx, func(u *core.Unit) (err error) {
 		n, err = u.Exec(ctx, "insert triggers", statement, args...)
 		return err
 	})
@@ -132,7 +141,7 @@ func (s *Store) added(ctx context.Context, rows []TriggerEntry) (ids []string, e
 
 // entriesOf is what is to be added for a batch, with the places of the identifiers in
 // the batch. Of entries that share a key, all but the first are left out.
-func entriesOf(all []*outbound.NewTrigger) (rows []TriggerEntry, index map[string]int) {
+func entriesOf(all []*outbound.NewTrigger) (rows []TriggerEntry, index map[string]int, err error) {
 	rows, index = make([]TriggerEntry, 0, len(all)), make(map[string]int, len(all))
 	keys := make(map[[3]string]bool)
 	for i, e := range all {
@@ -145,12 +154,19 @@ func entriesOf(all []*outbound.NewTrigger) (rows []TriggerEntry, index map[strin
 		}
 		st := e.Trigger.State()
 		index[string(st.ID)] = i
+		said := ""
+		if e.Entry != nil {
+			if said, err = encodeSaid(e.Entry.Values); err != nil {
+				return nil, nil, err
+			}
+		}
 		rows = append(rows, TriggerEntry{
+			Audit: e.Entry, Said: said,
 			State: st, SearchText: core.SearchText(st.Name, nil), Event: listensFor(e.Trigger),
 			Scope: e.IdempotencyKey.Scope, Key: e.IdempotencyKey.Key, Fingerprint: e.IdempotencyKey.Fingerprint, Answer: e.Answer,
 		})
 	}
-	return rows, index
+	return rows, index, nil
 }
 
 // TriggerEntry is a new trigger and the outcome to keep with it, for
@@ -162,4 +178,7 @@ type TriggerEntry struct {
 
 	Scope, Key, Fingerprint string
 	Answer                  []byte
+
+	Audit *audit.Entry // nil for none
+	Said  string       // its values, as they are stored
 }

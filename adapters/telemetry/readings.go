@@ -81,6 +81,11 @@ func (m *Metrics) OldestHookDelivery(read func() time.Duration) {
 	m.gauge("hook_oldest_waiting_seconds", "How long the oldest delivery to a hook has waited for its answer.", nil, func() float64 { return read().Seconds() })
 }
 
+// OldestAuditEntry connects how long the oldest entry of the audit log has waited to be sealed.
+func (m *Metrics) OldestAuditEntry(read func() time.Duration) {
+	m.gauge("audit_oldest_unsealed_seconds", "How long the oldest entry of the audit log has waited to be sealed, as this process last saw it.", nil, func() float64 { return read().Seconds() })
+}
+
 // UnreadableDeliveries connects a count of how often deliveries were put off because they
 // cannot be read.
 func (m *Metrics) UnreadableDeliveries(read func() int64) {

@@ -106,6 +106,9 @@ func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, idempote
 			return nil, false, err
 		}
 	}
+	if act, ok := inbound.ActOf(ctx); ok {
+		added.Act = &act
+	}
 	if err := s.inserts.Do(ctx, added); err != nil || !added.Added {
 		return nil, false, err
 	}

@@ -26,7 +26,8 @@ func (g gateway) startBackground(ctx context.Context, log zerolog.Logger, does r
 	working, stopWorking := context.WithCancel(ctx)
 	var workers sync.WaitGroup
 	if does.works() {
-		workers.Go(func() { sweepRegularly(working, log, g.Upkeep, g.Grants, g.secrets) })
+		workers.Go(func() { sweepRegularly(working, log, g.Upkeep, g.Sealer, g.Grants, g.secrets) })
+		workers.Go(func() { runLoop(working, log, "sealing the audit log", g.Sealer) })
 		workers.Go(func() { runLoop(working, log, "delivering webhooks", g.Dispatcher) })
 		workers.Go(func() { runLoop(working, log, "firing schedules", g.Scheduler) })
 		workers.Go(func() { runLoop(working, log, "moving runs on", g.Worker) })
@@ -98,7 +99,7 @@ func throttledLogger(log zerolog.Logger, message string) func(error) {
 const sweepInterval = time.Minute
 
 // sweepRegularly removes expired records until ctx ends.
-func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upkeep, grants inbound.GrantKeeper, secrets inbound.Secrets) {
+func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upkeep, sealer inbound.AuditSealer, grants inbound.GrantKeeper, secrets inbound.Secrets) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -116,6 +117,7 @@ func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upke
 		sweep(ctx, log, "processes that died", upkeep.SweepProcesses)
 		sweep(ctx, log, "jobs that have ended", upkeep.SweepJobs)
 		sweep(ctx, log, "embed tokens that have expired", upkeep.SweepEmbedTokens)
+		sweep(ctx, log, "entries of the audit log", sealer.Prune)
 		renewGrants(ctx, log, grants)
 		encryptSecrets(ctx, log, secrets)
 	}

@@ -66,6 +66,7 @@ type config struct {
 	WorkerMemory    int64         `env:"WORKER_MEMORY_BYTES" help:"how large the runs that this process works on may be together, as they are stored, for it to take more, except one of each tenant that has none (default: a part of SLUICE_MEMORY)"`
 	RunRetention    int           `env:"RUN_RETENTION" envDefault:"30" help:"how many days finished runs are kept of tenants that have no number of days of their own, 1 to 3650"`
 	TenantStorage   byteSize      `env:"STORAGE_PER_TENANT" envDefault:"10GiB" help:"how much the runs of one tenant may take, with their payloads, results and histories, for it to start more, such as 500MiB; 0 for any size"`
+	AuditRetention  time.Duration `env:"AUDIT_RETENTION" envDefault:"9600h" help:"how long entries of the audit log are kept, at least 24h"`
 	Code            string        `env:"CODE" envDefault:"on" help:"on, or off to leave out the node type code: nothing runs what tenants write in JavaScript"`
 	WorkerDrain     time.Duration `env:"WORKER_DRAIN" envDefault:"10s" help:"how long calls of nodes may take to finish after SIGTERM; what is left is made again by another process"`
 	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
@@ -270,6 +271,7 @@ func (c config) mistakes() []error {
 	check(c.WorkerRuns >= 1 && c.WorkerRuns <= 10_000, "WORKER_CONCURRENCY", "must be between 1 and 10000")
 	check(c.RunRetention >= tenant.MinRunRetentionDays && c.RunRetention <= tenant.MaxRunRetentionDays, "RUN_RETENTION", "must be between 1 and 3650 days")
 	check(c.TenantRuns >= 1 && c.TenantRuns <= 10_000, "WORKER_PER_TENANT", "must be between 1 and 10000")
+	check(c.AuditRetention >= 24*time.Hour, "AUDIT_RETENTION", "must be at least 24h")
 	check(c.Code == "on" || c.Code == "off", "CODE", "must be on or off")
 	check(c.Memory == 0 || c.Memory >= budget.MinMemory, "MEMORY", fmt.Sprintf("must be at least %s", byteSize(budget.MinMemory)))
 	check(c.WorkerMemory == 0 || c.WorkerMemory >= 1<<20, "WORKER_MEMORY_BYTES", "must be at least 1048576")

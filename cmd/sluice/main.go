@@ -112,6 +112,7 @@ func (p *program) root() *cobra.Command {
 		Args:          unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.PersistentPreRun = recordCommand
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -122,7 +123,7 @@ func (p *program) root() *cobra.Command {
 		_, failed := fmt.Fprint(cmd.OutOrStderr(), settingsBelow(cmd))
 		return cmp.Or(err, failed)
 	})
-	printing := []*cobra.Command{p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.runCommand(), p.userCommand(), p.memberCommand(), p.secretsCommand(), p.versionCommand()}
+	printing := []*cobra.Command{p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.auditCommand(), p.runCommand(), p.userCommand(), p.memberCommand(), p.secretsCommand(), p.versionCommand()}
 	for _, cmd := range printing {
 		cmd.PersistentFlags().BoolVar(&p.json, "json", false, "print one JSON document")
 	}

@@ -76,6 +76,8 @@ func (o *observability) connect(g gateway, m budget.Memory) {
 	o.metrics.Panics("jobs", g.JobWorker.Panics)
 	o.metrics.Panics("worker", g.Worker.Panics)
 	o.metrics.Panics("webhooks", g.Dispatcher.Panics)
+	o.metrics.Panics("audit", g.Sealer.Panics)
+	o.metrics.OldestAuditEntry(g.Sealer.OldestUnsealed)
 	for _, reason := range domainrun.SkipReasons() {
 		o.metrics.TriggersSkipped(reason, func() int64 { return g.Selections.Counted(reason) })
 	}

@@ -17,6 +17,7 @@ type operatorPorts struct {
 	Versions   inbound.Versions
 	Publishing inbound.Publishing
 	Triggers   inbound.Triggers
+	Audit      inbound.AuditChains
 
 	Users       inbound.Users
 	Memberships inbound.Memberships

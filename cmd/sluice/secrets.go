@@ -10,6 +10,8 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/secrets"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/audit"
 	application "github.com/sluicehq/sluice/application/secrets"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -37,7 +39,7 @@ func (c config) openSecretsWith(ctx context.Context, store *sqlstore.Store, lost
 	}
 	cipher := secrets.New(wrapper)
 	store.Cipher = cipher
-	service := application.New(store, cipher)
+	service := application.New(audit.NewWork(store, system.Clock{}, system.Random{}), cipher)
 	if wrapper == nil {
 		return service, nil
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
+	"github.com/sluicehq/sluice/application/audit"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/hooks"
 	"github.com/sluicehq/sluice/application/members"
@@ -192,9 +193,10 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 		return gateway{}, err
 	}
 	memory := a.out.memory
-	work := telemetry.LogFailedRuns(a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store)), a.log)
-	inserter := a.watch.tracing.TriggerInserter(sqlstore.NewTriggerInserter(a.store))
-	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), a.hooksURL.get, members.Letters{Mailer: c.mailer(), Public: a.hooksURL.publicly}, c.identityProvider(a.hooksURL.publicly), httpapi.Options{
+	measured := telemetry.LogFailedRuns(a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store)), a.log)
+	work := audit.NewWork(measured, system.Clock{}, system.Random{})
+	inserter := audit.NewInserter(a.watch.tracing.TriggerInserter(sqlstore.NewTriggerInserter(a.store)), system.Random{})
+	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), audit.Retention(c.AuditRetention), c.workerOptions(memory, a.self), a.hooksURL.get, members.Letters{Mailer: c.mailer(), Public: a.hooksURL.publicly}, c.identityProvider(a.hooksURL.publicly), httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
 		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
 		PublicURL: a.hooksURL.publicly, Streams: a.streams, HealthOnly: !does.serves(), OperatorTokens: a.tokens,
@@ -293,6 +295,7 @@ type gateway struct {
 	Processes  inbound.Processes
 	Scheduler  inbound.Scheduler
 	JobWorker  inbound.JobWorker
+	Sealer     inbound.AuditSealer
 	Hooks      *hooks.Figures
 	Grants     inbound.GrantKeeper
 	Selections *execution.Selections

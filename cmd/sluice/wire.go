@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/audit"
 	"github.com/sluicehq/sluice/application/changes"
 	"github.com/sluicehq/sluice/application/connections"
 	"github.com/sluicehq/sluice/application/execution"
@@ -52,6 +53,8 @@ var driven = wire.NewSet(
 
 // core binds each inbound port to its use cases.
 var core = wire.NewSet(
+	audit.NewLog, wire.Bind(new(inbound.AuditLog), new(*audit.Log)),
+	audit.NewChains, wire.Bind(new(inbound.AuditChains), new(*audit.Chains)),
 	admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)),
 	nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)),
 	nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)),
@@ -142,16 +145,27 @@ func requestPasswords(opts httpapi.Options) *passwords.Passwords {
 	return passwords.New(opts.Memory.Intake)
 }
 
+// recordedWork has the audit log say what a command changes.
+func recordedWork(store *sqlstore.Store, clock outbound.Clock, random outbound.Random) outbound.UnitOfWork {
+	return audit.NewWork(store, clock, random)
+}
+
+func recordedInserter(store *sqlstore.Store, random outbound.Random) outbound.TriggerInserter {
+	return audit.NewInserter(sqlstore.NewTriggerInserter(store), random)
+}
+
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
-// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, provider with whom they sign in, lists the memory for what changes in lists and storage what is kept for a tenant.
+// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, provider with whom they sign in, lists the memory for what changes in lists, storage what is kept for a
+// tenant and kept how long entries of the audit log are.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender,
-	tokens outbound.TokenEndpoint, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, letters members.Letters, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
+	tokens outbound.TokenEndpoint, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.RunOutcomes), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
 		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)), wire.Bind(new(inbound.Completions), new(*workflows.Versions)),
 		wire.Bind(new(outbound.ListChanges), new(*sqlstore.Store)), changes.New, wire.Bind(new(inbound.ListChanges), new(*changes.Service)),
+		audit.NewSealer, wire.Bind(new(inbound.AuditSealer), new(*audit.Sealer)),
 		requestPasswords, wire.Bind(new(outbound.Passwords), new(*passwords.Passwords)),
 		members.New, wire.Bind(new(inbound.Accounts), new(*members.Service)), wire.Bind(new(inbound.SignInElsewhere), new(*members.Service)), wire.Bind(new(inbound.MemberSessions), new(*members.Service)), members.NewMemberships, wire.Bind(new(inbound.Memberships), new(*members.Memberships)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
@@ -167,8 +181,7 @@ func newRunPorts(store *sqlstore.Store, public connections.PublicURL, key domain
 
 // newOperatorPorts assembles what the operator's commands call; letters bring links to people.
 func newOperatorPorts(store *sqlstore.Store, letters members.Letters) operatorPorts {
-	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)),
-		sqlstore.NewTriggerInserter, wire.Bind(new(outbound.TriggerInserter), new(*sqlstore.TriggerInserter)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
+	wire.Build(recordedWork, recordedInserter, memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
 		driven, core, directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)),
 		members.NewUsers, wire.Bind(new(inbound.Users), new(*members.Users)), members.NewMemberships, wire.Bind(new(inbound.Memberships), new(*members.Memberships)),
 		wire.Struct(new(operatorPorts), "*"))

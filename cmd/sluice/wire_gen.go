@@ -17,6 +17,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/audit"
 	"github.com/sluicehq/sluice/application/changes"
 	"github.com/sluicehq/sluice/application/connections"
 	"github.com/sluicehq/sluice/application/execution"
@@ -50,8 +51,9 @@ import (
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
-// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, provider with whom they sign in, lists the memory for what changes in lists and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, capacity worker.Options, origin hooks.Origin, letters members.Letters, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
+// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, provider with whom they sign in, lists the memory for what changes in lists, storage what is kept for a
+// tenant and kept how long entries of the audit log are.
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
 	passwords := requestPasswords(opts)
 	clock := system.Clock{}
 	random := system.Random{}
@@ -65,6 +67,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	credentials := connections.NewCredentials(work, connectionsTokens)
 	runsService := computingRuns(work, directoryDirectory, compiler, signals, clock, random, key, budgets, runner, endpoints, credentials)
 	pages := runs.NewPages(runsService, limiter)
+	log := audit.NewLog(work)
 	keys := tenants.NewKeys(work, clock, random)
 	embedTokens := tenants.NewEmbedTokens(work, clock, random)
 	checker := expression.Checker{}
@@ -100,6 +103,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		Accounts:          service,
 		Admission:         admissionService,
 		AnswerPages:       pages,
+		AuditLog:          log,
 		APIKeys:           keys,
 		EmbedTokens:       embedTokens,
 		Completions:       versions,
@@ -141,6 +145,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	dispatcher := connectedDispatcher(work, sender, clock, random, credentials)
 	scheduler := schedules.NewScheduler(work, selections, signals, clock, random, storage)
 	jobsWorker := jobs.NewWorker(work, directoryDirectory, compiler, signals, clock, random, key, budgets, storage, hooksService)
+	sealer := audit.NewSealer(work, clock, kept)
 	figures := hookFigures(hooksService)
 	workerWorker := connectedWorker(work, runner, endpoints, compiler, directoryDirectory, signals, random, key, budgets, capacity, credentials)
 	mainGateway := gateway{
@@ -151,6 +156,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		Processes:  processesService,
 		Scheduler:  scheduler,
 		JobWorker:  jobsWorker,
+		Sealer:     sealer,
 		Hooks:      figures,
 		Grants:     connectionsTokens,
 		Selections: selections,
@@ -180,18 +186,20 @@ func newRunPorts(store *sqlstore.Store, public connections.PublicURL, key run2.K
 func newOperatorPorts(store *sqlstore.Store, letters members.Letters) operatorPorts {
 	clock := system.Clock{}
 	random := system.Random{}
-	service := tenants.New(store, clock, random)
-	keys := tenants.NewKeys(store, clock, random)
+	unitOfWork := recordedWork(store, clock, random)
+	service := tenants.New(unitOfWork, clock, random)
+	keys := tenants.NewKeys(unitOfWork, clock, random)
 	signals := sqlstore.NewRunSignals(store)
-	workflowsService := workflows.New(store, signals, clock, random)
-	directoryDirectory := directory.New(store)
+	workflowsService := workflows.New(unitOfWork, signals, clock, random)
+	directoryDirectory := directory.New(unitOfWork)
 	checker := expression.Checker{}
-	versions := workflows.NewVersions(store, directoryDirectory, checker, clock, random)
-	triggerInserter := sqlstore.NewTriggerInserter(store)
+	versions := workflows.NewVersions(unitOfWork, directoryDirectory, checker, clock, random)
+	triggerInserter := recordedInserter(store, random)
 	limiter := memory.New(clock)
-	triggersService := triggers.New(store, directoryDirectory, triggerInserter, checker, limiter, clock, random)
-	users := members.NewUsers(store, clock, random, letters)
-	memberships := members.NewMemberships(store, clock, random, letters)
+	triggersService := triggers.New(unitOfWork, directoryDirectory, triggerInserter, checker, limiter, clock, random)
+	chains := audit.NewChains(unitOfWork)
+	users := members.NewUsers(unitOfWork, clock, random, letters)
+	memberships := members.NewMemberships(unitOfWork, clock, random, letters)
 	mainOperatorPorts := operatorPorts{
 		Tenants:     service,
 		Keys:        keys,
@@ -199,6 +207,7 @@ func newOperatorPorts(store *sqlstore.Store, letters members.Letters) operatorPo
 		Versions:    versions,
 		Publishing:  versions,
 		Triggers:    triggersService,
+		Audit:       chains,
 		Users:       users,
 		Memberships: memberships,
 	}
@@ -211,7 +220,7 @@ func newOperatorPorts(store *sqlstore.Store, letters members.Letters) operatorPo
 var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), linkedCompiler, wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)), wire.Struct(new(egress.Names)), wire.Bind(new(outbound.HostNames), new(egress.Names)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)), hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)), wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures, connections.NewTokens, wire.Bind(new(inbound.GrantKeeper), new(*connections.Tokens)), connections.NewConsents, wire.Bind(new(inbound.Consents), new(*connections.Consents)), connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)), connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)), jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)), runs.NewQuestions, wire.Bind(new(inbound.Pauses), new(*runs.Questions)), runs.NewOperator, wire.Bind(new(inbound.OperatorRuns), new(*runs.Operator)), runs.NewPages, wire.Bind(new(inbound.AnswerPages), new(*runs.Pages)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), connectedEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
+var core = wire.NewSet(audit.NewLog, wire.Bind(new(inbound.AuditLog), new(*audit.Log)), audit.NewChains, wire.Bind(new(inbound.AuditChains), new(*audit.Chains)), admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)), hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)), wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures, connections.NewTokens, wire.Bind(new(inbound.GrantKeeper), new(*connections.Tokens)), connections.NewConsents, wire.Bind(new(inbound.Consents), new(*connections.Consents)), connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)), connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)), jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)), runs.NewQuestions, wire.Bind(new(inbound.Pauses), new(*runs.Questions)), runs.NewOperator, wire.Bind(new(inbound.OperatorRuns), new(*runs.Operator)), runs.NewPages, wire.Bind(new(inbound.AnswerPages), new(*runs.Pages)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), connectedEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
 
 // hookFigures count deliveries.
 func hookFigures(s *hooks.Service) *hooks.Figures { return s.Figures() }
@@ -266,4 +275,13 @@ func connectedWorker(work outbound.UnitOfWork, nodes2 outbound.NodeRunner, endpo
 // requestPasswords hashes within the memory for requests.
 func requestPasswords(opts httpapi.Options) *passwords.Passwords {
 	return passwords.New(opts.Memory.Intake)
+}
+
+// recordedWork has the audit log say what a command changes.
+func recordedWork(store *sqlstore.Store, clock outbound.Clock, random outbound.Random) outbound.UnitOfWork {
+	return audit.NewWork(store, clock, random)
+}
+
+func recordedInserter(store *sqlstore.Store, random outbound.Random) outbound.TriggerInserter {
+	return audit.NewInserter(sqlstore.NewTriggerInserter(store), random)
 }

@@ -26,14 +26,14 @@ type ActorKind string
 const (
 	ByKey         ActorKind = "apiKey"
 	ByEmbedToken  ActorKind = "embedToken"
-	ByUser        ActorKind = "user" // of the console
+	ByMember      ActorKind = "member" // who is signed in to the console
 	ByOperator    ActorKind = "operator"
 	ByCommandLine ActorKind = "commandLine"
 )
 
 // ActorKinds are all of them.
 func ActorKinds() []ActorKind {
-	return []ActorKind{ByKey, ByEmbedToken, ByUser, ByOperator, ByCommandLine}
+	return []ActorKind{ByKey, ByEmbedToken, ByMember, ByOperator, ByCommandLine}
 }
 
 // Actor is who acted.
@@ -46,7 +46,6 @@ type Actor struct {
 
 // Act is what somebody is about to do, and how it reached the gateway.
 type Act struct {
-	Chain     tenant.ID // in whose log it stands; empty for the operator's
 	Actor     Actor
 	Action    string // the operation, as in the API description
 	RequestID string // empty where there was no request
@@ -54,11 +53,11 @@ type Act struct {
 }
 
 // ActOf is what a caller does through an operation.
-func ActOf(who tenant.Caller, op tenant.Operation, requestID, address string) Act {
-	act := Act{Chain: who.Tenant(), Action: string(op), RequestID: requestID, Address: address}
+func ActOf(who tenant.Caller, op tenant.Operation) Act {
+	act := Act{Action: string(op)}
 	switch who.KeyType {
 	case tenant.Session:
-		act.Actor = Actor{Kind: ByUser, ID: string(who.Member.User), Name: who.Member.Name}
+		act.Actor = Actor{Kind: ByMember, ID: string(who.Member.User), Name: who.Member.Name}
 	case tenant.Embed:
 		act.Actor = Actor{Kind: ByEmbedToken, ID: string(who.Key), Name: who.KeyName, Subject: who.Narrowing.Subject}
 	default:
@@ -116,11 +115,11 @@ type Change struct {
 // SaltBytes is how many random bytes salt a value.
 const SaltBytes = 16
 
-// New makes the entry of an act on a target, of which before and after are known: before is nil for one that was made,
-// and after for one that was removed. salt draws the salt of a value, in hexadecimal digits.
-func New(id ID, a Act, on Target, before, after domain.Facts, now time.Time, salt func() string) Entry {
+// New makes the entry of an act on a target in the log of a tenant, or in the operator's, which has none. Of the target
+// before and after are known: before is nil for one that was made, and after for one that was removed. salt draws the salt of a value, in hexadecimal digits.
+func New(id ID, a Act, log tenant.ID, on Target, before, after domain.Facts, now time.Time, salt func() string) Entry {
 	e := Entry{
-		ID: id, Tenant: a.Chain, At: now, ActorKind: a.Actor.Kind, ActorID: a.Actor.ID, Action: a.Action, Target: on, RequestID: a.RequestID,
+		ID: id, Tenant: log, At: now, ActorKind: a.Actor.Kind, ActorID: a.Actor.ID, Action: a.Action, Target: on, RequestID: a.RequestID,
 	}
 	add := func(name, old, fresh string) {
 		v := Value{Name: name, Old: old, New: fresh, Salt: salt()}

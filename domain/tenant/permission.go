@@ -78,6 +78,7 @@ const (
 	RevokeEmbedTokens Operation = "revokeEmbedTokens"
 	ReadSettings      Operation = "readSettings"
 	ChangeSettings    Operation = "changeSettings"
+	ReadAuditLog      Operation = "readAuditLog"
 
 	ReadWebhookEndpoints  Operation = "readWebhookEndpoints"
 	CreateWebhookEndpoint Operation = "createWebhookEndpoint"
@@ -174,6 +175,7 @@ var permissions = []Permission{
 	{RevokeEmbedTokens, Denied, Allowed, nil, AdminRole},
 	{ReadSettings, Denied, Allowed, nil, ViewerRole},
 	{ChangeSettings, Denied, Allowed, nil, AdminRole},
+	{ReadAuditLog, Denied, Allowed, nil, AdminRole},
 	{ReadWebhookEndpoints, Denied, Allowed, nil, ViewerRole},
 	{CreateWebhookEndpoint, Denied, Allowed, nil, AdminRole},
 	{ChangeWebhookEndpoint, Denied, Allowed, nil, AdminRole},
@@ -227,7 +229,7 @@ var permissionOf = func() map[Operation]Permission {
 var ofWholeTenant = map[Operation]bool{
 	CreateCustomNode: true, ChangeCustomNode: true, DeleteCustomNode: true, CheckCustomNode: true, ReadNodeSecret: true, RotateNodeSecret: true,
 	ReadKeys: true, CreateKey: true, RotateKey: true, RevokeKey: true, ReadEmbedTokens: true, CreateEmbedToken: true, RevokeEmbedTokens: true,
-	ReadSettings: true, ChangeSettings: true,
+	ReadSettings: true, ChangeSettings: true, ReadAuditLog: true,
 	ReadMembers: true, AddMember: true, ChangeMember: true, RemoveMember: true,
 }
 

@@ -65,7 +65,7 @@ type AuditChain interface {
 	Head(ctx context.Context, owner tenant.ID) (audit.Head, error)
 
 	// Heads returns at most limit heads of chains that have begun, by the identifier of their tenant, behind one; the
-	// operator's is first, and behind nil.
+	// operator's is first, and behind nil. A chain whose head is gone has one without entries.
 	Heads(ctx context.Context, behind *tenant.ID, limit int) ([]audit.Head, error)
 
 	// Sealed returns at most limit entries of a chain in their order, behind a place in it.

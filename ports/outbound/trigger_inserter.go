@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/audit"
 	"github.com/sluicehq/sluice/domain/trigger"
 )
 
@@ -13,8 +14,8 @@ import (
 type TriggerInserter interface {
 	// Insert has for each trigger the effect of a unit of work that claims its idempotency
 	// key with Idempotency.Claim at the trigger's creation, finds the trigger's version with
-	// Versions.Parent, adds the trigger with Triggers.Insert and records the outcome with
-	// Idempotency.Record, and then sets Added. It clears Added, and has had no effect, where that
+	// Versions.Parent, adds the trigger with Triggers.Insert, records the outcome with
+	// Idempotency.Record and the entry, if there is one, with Audit.Log.Append, and then sets Added. It clears Added, and has had no effect, where that
 	// unit would do anything else, or where it cannot tell: a unit of work has to find out
 	// what. Of several with one key it adds at most the first. An error says of all of them
 	// what the error of a commit says in UnitOfWork.Do: the effect may have been had.
@@ -29,7 +30,9 @@ type TriggerInserter interface {
 type NewTrigger struct {
 	Trigger        *trigger.Trigger
 	IdempotencyKey domain.IdempotencyKey
-	Answer         []byte // what the key renders of the trigger, where an outcome is wanted
+	Answer         []byte       // what the key renders of the trigger, where an outcome is wanted
+	Act            *audit.Act   // by which it is added; nil for none
+	Entry          *audit.Entry // of the act, for the audit log; nil for none
 
 	Added bool // by the last Insert
 }

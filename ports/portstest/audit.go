@@ -17,12 +17,12 @@ import (
 
 // entry makes an entry of the tenant's log, so many seconds after noon.
 func entry(owner tenant.ID, second int, edit func(*audit.Act, *audit.Target)) audit.Entry {
-	act := audit.Act{Chain: owner, Actor: audit.Actor{Kind: audit.ByEmbedToken, ID: "emb_1", Name: "n", Subject: "Änna"}, Action: "changeWorkflow", RequestID: "req_1", Address: "192.0.2.1"}
+	act := audit.Act{Actor: audit.Actor{Kind: audit.ByEmbedToken, ID: "emb_1", Name: "n", Subject: "Änna"}, Action: "changeWorkflow", RequestID: "req_1", Address: "192.0.2.1"}
 	on := audit.Target{Kind: "workflow", ID: "wf_1"}
 	if edit != nil {
 		edit(&act, &on)
 	}
-	return audit.New(audit.ID(newID(audit.IDPrefix)), act, on, domain.Facts{"name": domain.TextFact(`"a\u0000"`)}, domain.Facts{"name": domain.TextFact(`"b"`)},
+	return audit.New(audit.ID(newID(audit.IDPrefix)), act, owner, on, domain.Facts{"name": domain.TextFact(`"a\u0000"`)}, domain.Facts{"name": domain.TextFact(`"b"`)},
 		noon.Add(time.Duration(second)*time.Second), func() string { return newID("salt") })
 }
 

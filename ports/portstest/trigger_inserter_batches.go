@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/audit"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -15,6 +18,38 @@ import (
 // inserterBatches is what happens to triggers that are inserted together.
 func inserterBatches(t *testing.T, open OpenInserters) {
 	inserterCases(t, open, map[string]func(f inserterFixture){
+		"the audit log has the entries of those that are added, and of no other": func(f inserterFixture) {
+			ver := f.newVersion()
+			gone := f.newTrigger(ver, "c").State()
+			gone.Version = "wfv_absent"
+			first, second, none := f.newTrigger(ver, "a"), f.newTrigger(ver, "b"), trigger.Restore(gone)
+			var all []*outbound.NewTrigger
+			var want []audit.Entry
+			for i, trg := range []*trigger.Trigger{first, second, none, f.newTrigger(ver, "without")} {
+				key := domain.IdempotencyKey{}
+				if i == 1 {
+					key = onceWith("k", "same")
+				}
+				e := f.entry(trg, key)
+				if i < 3 {
+					recorded := entry(trg.Tenant(), 0, func(_ *audit.Act, on *audit.Target) { *on = audit.Target{Kind: "trigger", ID: string(trg.ID())} })
+					recorded.At = trg.CreatedAt()
+					if e.Entry = &recorded; i < 2 {
+						want = append(want, recorded)
+					}
+				}
+				all = append(all, e)
+			}
+			f.inserts(all)
+			f.inserts(all[1:2]) // a repeat
+			f.read(func(ctx context.Context, st outbound.Stores) error {
+				found, err := st.Audit.Log.After(ctx, ver.Tenant(), audit.Filter{}, outbound.AuditPlace{}, 10)
+				if diff := cmp.Diff(want, found); diff != "" {
+					f.Error(diff)
+				}
+				return err
+			})
+		},
 		"none at all are no error": func(f inserterFixture) {
 			f.inserts(nil)
 		},

@@ -24,6 +24,26 @@ const (
 	APIKeyTypeSecret APIKeyType = "secret"
 )
 
+// Defines values for AuditActorKind.
+const (
+	AuditActorKindAPIKey      AuditActorKind = "apiKey"
+	AuditActorKindCommandLine AuditActorKind = "commandLine"
+	AuditActorKindEmbedToken  AuditActorKind = "embedToken"
+	AuditActorKindMember      AuditActorKind = "member"
+	AuditActorKindOperator    AuditActorKind = "operator"
+)
+
+// Defines values for AuditFormatName.
+const (
+	AuditFormatNameCsv   AuditFormatName = "csv"
+	AuditFormatNameJsonl AuditFormatName = "jsonl"
+)
+
+// Defines values for AuditSortField.
+const (
+	AuditSortFieldAt AuditSortField = "at"
+)
+
 // Defines values for ConnectionKind.
 const (
 	ConnectionKindBasic                   ConnectionKind = "basic"
@@ -513,6 +533,89 @@ type APIKeyPage = Page[APIKey]
 
 // APIKeyType What the key is for.
 type APIKeyType string
+
+// AuditActor Who acted. Names and subjects may have been erased.
+type AuditActor struct {
+	// ID Of the key, the token or the user. Of the operator it is the name of the token, and of the command line the account on the machine.
+	ID *string `json:"id,omitempty"`
+
+	// Kind By what somebody acted: `apiKey`, `embedToken`, `member` by signing in to the console, `operator` by one of its tokens, or `commandLine`.
+	Kind AuditActorKind `json:"kind"`
+
+	// Name What the key, the token or the user is called.
+	Name *string `json:"name,omitempty"`
+
+	// Subject Who used the embed token.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// AuditActorKind By what somebody acted: `apiKey`, `embedToken`, `member` by signing in to the console, `operator` by one of its tokens, or `commandLine`.
+type AuditActorKind string
+
+// AuditChange A field that changed. `old` is absent where there was none, and `new` where there is none; both, once they are erased. A secret is `[redacted]`, and a
+// long value an object with its `bytes` and `sha256`.
+type AuditChange struct {
+	// Field Example: name
+	Field string `json:"field"`
+
+	// New Any value.
+	New interface{} `json:"new,omitempty"`
+
+	// Old Any value.
+	Old interface{} `json:"old,omitempty"`
+}
+
+// AuditEntry A change.
+type AuditEntry struct {
+	// Action What was done, such as `changeWorkflow`.
+	Action string `json:"action"`
+
+	// Actor Who acted. Names and subjects may have been erased.
+	Actor AuditActor `json:"actor"`
+
+	// Address Where the request came from.
+	Address *string `json:"address,omitempty"`
+
+	// At A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	At Timestamp `json:"at"`
+
+	// Changes The fields that changed, by their names.
+	Changes []AuditChange `json:"changes"`
+
+	// Hash The hash of the chain up to here, in hexadecimal digits; absent until it is sealed.
+	Hash *string `json:"hash,omitempty"`
+
+	// ID The entry.
+	ID string `json:"id"`
+
+	// RequestID The request, as in `X-Request-Id`; absent where there was none.
+	RequestID *string `json:"requestId,omitempty"`
+
+	// Sequence The place in the chain, from 1; absent until it is sealed.
+	Sequence *int `json:"sequence,omitempty"`
+
+	// Target What was changed: the kind of record and its identifier. A hook has that of its trigger.
+	Target AuditTarget `json:"target"`
+}
+
+// AuditEntryPage A page of entries of the audit log.
+type AuditEntryPage = Page[AuditEntry]
+
+// AuditFormatName How an export is written.
+type AuditFormatName string
+
+// AuditSortField What entries of the audit log are sorted by.
+type AuditSortField string
+
+// AuditTarget What was changed: the kind of record and its identifier. A hook has that of its trigger.
+type AuditTarget struct {
+	ID *string `json:"id,omitempty"`
+
+	// Kind Example: workflow
+	Kind string `json:"kind"`
+}
 
 // CallTrigger What a call of a trigger brings.
 type CallTrigger struct {
@@ -4361,6 +4464,27 @@ type AfterSeq = int
 // APIKeyID defines model for ApiKeyId.
 type APIKeyID = string
 
+// AuditActionFilter defines model for AuditActionFilter.
+type AuditActionFilter = string
+
+// AuditActorFilter defines model for AuditActorFilter.
+type AuditActorFilter = string
+
+// AuditFormat How an export is written.
+type AuditFormat = AuditFormatName
+
+// AuditFromFilter defines model for AuditFromFilter.
+type AuditFromFilter = time.Time
+
+// AuditSortBy What entries of the audit log are sorted by.
+type AuditSortBy = AuditSortField
+
+// AuditTargetFilter defines model for AuditTargetFilter.
+type AuditTargetFilter = string
+
+// AuditToFilter defines model for AuditToFilter.
+type AuditToFilter = time.Time
+
 // ConnectionID defines model for ConnectionId.
 type ConnectionID = string
 
@@ -4599,6 +4723,29 @@ type WorkflowSortBy = NamedSortField
 type ListAPIKeysParams struct {
 	Limit  *Limit  `query:"limit"`
 	Offset *Offset `query:"offset"`
+}
+
+// ListAuditEntriesParams is the query of [Client.ListAuditEntries].
+type ListAuditEntriesParams struct {
+	Limit     *Limit             `query:"limit"`
+	Offset    *Offset            `query:"offset"`
+	SortOrder *SortOrder         `query:"sortOrder"`
+	SortBy    *AuditSortBy       `query:"sortBy"`
+	Actor     *AuditActorFilter  `query:"actor"`
+	Action    *AuditActionFilter `query:"action"`
+	Target    *AuditTargetFilter `query:"target"`
+	From      *AuditFromFilter   `query:"from"`
+	To        *AuditToFilter     `query:"to"`
+}
+
+// ExportAuditLogParams is the query of [Client.ExportAuditLog].
+type ExportAuditLogParams struct {
+	Format *AuditFormat       `query:"format"`
+	Actor  *AuditActorFilter  `query:"actor"`
+	Action *AuditActionFilter `query:"action"`
+	Target *AuditTargetFilter `query:"target"`
+	From   *AuditFromFilter   `query:"from"`
+	To     *AuditToFilter     `query:"to"`
 }
 
 // ListConnectionsParams is the query of [Client.ListConnections].
@@ -4881,6 +5028,31 @@ func (c *Client) GetAPIKey(ctx context.Context, id APIKeyID, options ...Option) 
 // **Key:** secret.
 func (c *Client) RotateAPIKey(ctx context.Context, id APIKeyID, body RotateAPIKey, options ...Option) (*APIKey, error) {
 	return call[APIKey](ctx, c, "POST", pathOf("/v1/gateway/api-keys/%s/rotate", id), nil, body, options)
+}
+
+// ListAuditEntries sends GET /v1/gateway/audit-log.
+//
+// Returns a page of what was changed, the latest first unless asked otherwise. There is an entry for each change that was made through a key, an embed
+// token, a member's session, the operator or the command line: who did what to which record, which fields changed, and through which
+// request. Calls, tests and validations have none. Secrets show as `[redacted]`, and long values as their size and SHA-256.
+//
+// Entries are written with the change, and within a second get their place in a chain, `sequence`, and its `hash`, which covers
+// the entry and the hash before it. The operator checks the chain with `sluice audit verify`. Entries are kept for 400 days unless the
+// operator says otherwise.
+//
+// **Key:** secret.
+func (c *Client) ListAuditEntries(ctx context.Context, params *ListAuditEntriesParams, options ...Option) (*AuditEntryPage, error) {
+	return call[AuditEntryPage](ctx, c, "GET", "/v1/gateway/audit-log", params, nil, options)
+}
+
+// ExportAuditLog sends GET /v1/gateway/audit-log/export.
+//
+// Returns all entries that fit, the oldest first, as lines of JSON or as CSV (RFC 4180). An answer that cannot be finished is cut off, so
+// that nobody takes it for the whole. In CSV a cell that a spreadsheet would take for a formula begins with an apostrophe.
+//
+// **Key:** secret.
+func (c *Client) ExportAuditLog(ctx context.Context, params *ExportAuditLogParams, options ...Option) (io.ReadCloser, error) {
+	return c.open(ctx, "GET", "/v1/gateway/audit-log/export", params, nil, options)
 }
 
 // ListConnections sends GET /v1/gateway/connections.

@@ -93,6 +93,7 @@ func (a *Console) Serve(engine *gin.Engine) (routes []Route) {
 			exchange.StateOf(c).Strict = true
 			err := a.Guard(c)
 			if err == nil {
+				recorded(c)
 				err = handle(c)
 			}
 			if err != nil {

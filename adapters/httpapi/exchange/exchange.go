@@ -21,6 +21,8 @@ type Exchange struct {
 	Memory      *stream.Memory   // nil where no request has a body or reads a list
 	Now         func() time.Time // the time shown in errors
 
+	Address func(*gin.Context) string // of who made the request, for the audit log; nil where nothing is recorded
+
 	inFlight sync.Map // idempotency keys whose first request this process is running
 	pages    pageCache
 }

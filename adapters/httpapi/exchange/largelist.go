@@ -16,8 +16,8 @@ import (
 // and answered at once. A larger page waits for its turn and for memory.
 const smallPage = 256 << 10
 
-// errListsBusy says that there was no memory for a page, or no turn to read it.
-var errListsBusy = Busy("lists_busy",
+// ErrListsBusy says that there was no memory for a page, or no turn to read it.
+var ErrListsBusy = Busy("lists_busy",
 	"Too many large pages and runs are being read at the moment. Try again in a second, or ask for fewer records at a time with limit.")
 
 // LargeList is a list whose records may be large.
@@ -35,7 +35,7 @@ type LargeList[T any] struct {
 // AnswerLargeList reads a page and writes it. A large one is held until its reader has it
 // or is gone.
 func AnswerLargeList[T any](c *gin.Context, who tenant.Caller, l *ListRequest, list LargeList[T]) error {
-	if err := l.check(c); err != nil {
+	if err := l.Check(c); err != nil {
 		return err
 	}
 	q := l.Query()
@@ -69,7 +69,7 @@ func (list LargeList[T]) answerLarge(c *gin.Context, who tenant.Caller, l *ListR
 // meanwhile it begins again: who waits for memory holds no records, and who has a turn
 // waits for nothing.
 func (list LargeList[T]) hold(ctx context.Context, memory *stream.Memory, q domain.Query, size *domain.PageTooLarge, held *stream.Reservation) (domain.Page[T], error) {
-	waiting, stop := memory.Wait(ctx, errListsBusy)
+	waiting, stop := memory.Wait(ctx, ErrListsBusy)
 	defer stop()
 	for {
 		if most := memory.MaxPage(); size.Bytes > most {

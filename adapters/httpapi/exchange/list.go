@@ -33,8 +33,14 @@ func ReadList(c *gin.Context, sortable ...string) (*ListRequest, error) {
 	return l, nil
 }
 
-// check reports everything that is wrong with the query, and what of it is ignored.
-func (l *ListRequest) check(c *gin.Context) error {
+// ReadExport reads what a list without pages is asked for.
+func ReadExport(c *gin.Context) (*ListRequest, error) {
+	query, err := Parameters(c)
+	return &ListRequest{Params: query}, err
+}
+
+// Check reports everything that is wrong with the query, and what of it is ignored.
+func (l *ListRequest) Check(c *gin.Context) error {
 	if err := ReportIgnored(c); err != nil {
 		return err
 	}
@@ -95,7 +101,7 @@ func AnswerList[T any](c *gin.Context, l *ListRequest, render func(T) any, read 
 
 // AnswerPage does the same with a body that has more members than [RenderList] makes.
 func AnswerPage[T any](c *gin.Context, l *ListRequest, read func(domain.Query) (domain.Page[T], error), render func(domain.Page[T]) any) error {
-	if err := l.check(c); err != nil {
+	if err := l.Check(c); err != nil {
 		return err
 	}
 	found, err := read(l.Query())

@@ -15,7 +15,7 @@ import (
 // AnswerCached answers as [AnswerList] does, with an ETag, and keeps the text for requests
 // that find the same page.
 func AnswerCached[T any](c *gin.Context, l *ListRequest, render func(T) any, read func(domain.Query) (domain.Page[T], error)) error {
-	if err := l.check(c); err != nil {
+	if err := l.Check(c); err != nil {
 		return err
 	}
 	found, err := read(l.Query())

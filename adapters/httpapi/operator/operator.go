@@ -48,6 +48,9 @@ func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Proces
 		if method == http.MethodGet {
 			scopes = []Scope{Read, scopeOf(path)}
 		}
+		if _, known := actions[method+" "+path]; !known && method != http.MethodGet {
+			panic("operator: the audit log has no name for " + method + " " + path) // a defect of the program
+		}
 		engine.Handle(method, prefix+path, a.admitted(handle, scopes))
 	}
 	serve(http.MethodGet, "/processes", a.listProcesses)
@@ -94,6 +97,7 @@ func (a *api) admitted(handle func(*gin.Context) error, scopes []Scope) gin.Hand
 			err = token.refuse(scopes...)
 		}
 		if err == nil {
+			recorded(c, token.Name)
 			err = handle(c)
 		}
 		if err != nil {

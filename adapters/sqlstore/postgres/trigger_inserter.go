@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/audit"
 )
 
 //go:embed triggers_insert.sql
@@ -38,6 +39,23 @@ var entryColumns = []func(*sqlstore.TriggerEntry) string{
 	func(e *sqlstore.TriggerEntry) string { return e.Key },
 	func(e *sqlstore.TriggerEntry) string { return e.Fingerprint },
 	func(e *sqlstore.TriggerEntry) string { return e.State.Metadata.String() },
+	audited(func(e *audit.Entry) string { return string(e.ID) }),
+	audited(func(e *audit.Entry) string { return string(e.ActorKind) }),
+	audited(func(e *audit.Entry) string { return e.ActorID }),
+	audited(func(e *audit.Entry) string { return e.Action }),
+	audited(func(e *audit.Entry) string { return e.Target.Kind }),
+	audited(func(e *audit.Entry) string { return e.RequestID }),
+	func(e *sqlstore.TriggerEntry) string { return e.Said },
+}
+
+// audited is a text of the audit log's entry; empty where there is none.
+func audited(text func(*audit.Entry) string) func(*sqlstore.TriggerEntry) string {
+	return func(e *sqlstore.TriggerEntry) string {
+		if e.Audit == nil {
+			return ""
+		}
+		return text(e.Audit)
+	}
 }
 
 // arrays is one array for each of the first columns.

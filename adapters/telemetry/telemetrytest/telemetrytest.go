@@ -33,6 +33,7 @@ func Connected() *telemetry.Metrics {
 	m.HookDeliveries("accepted", func() int64 { return 1 })
 	m.HookRefusals("limit", func() int64 { return 1 })
 	m.OldestHookDelivery(func() time.Duration { return time.Second })
+	m.OldestAuditEntry(func() time.Duration { return time.Second })
 	m.UnreadableDeliveries(func() int64 { return 1 })
 	m.Memory("computing", func() telemetry.MemoryPart { return telemetry.MemoryPart{Reserved: 1, Most: 2} })
 	m.Queue("runs", func(context.Context) (int, error) { return 1, nil })

@@ -1,0 +1,169 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/audit"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// sealPause is how long the sealer waits before it looks for new entries again.
+const sealPause = 750 * time.Millisecond
+
+// maxChains is how many chains are looked at at a time.
+const maxChains = 100
+
+// Retention is how long entries are kept.
+type Retention time.Duration
+
+// Sealer implements inbound.AuditSealer. Of several processes, each holds the chain that it works on for one unit of
+// work, and leaves out one that another holds.
+type Sealer struct {
+	work   outbound.UnitOfWork
+	clock  outbound.Clock
+	keep   Retention
+	panics atomic.Int64
+	oldest atomic.Pointer[time.Time] // since when the oldest entry waits; nil for none
+}
+
+var _ inbound.AuditSealer = (*Sealer)(nil)
+
+// NewSealer returns the service.
+func NewSealer(work outbound.UnitOfWork, clock outbound.Clock, keep Retention) *Sealer {
+	return &Sealer{work: work, clock: clock, keep: keep}
+}
+
+// Panics is how often it panicked.
+func (s *Sealer) Panics() int64 { return s.panics.Load() }
+
+// Run seals until ctx ends.
+func (s *Sealer) Run(ctx context.Context, failed func(error)) {
+	for outbound.Sleep(ctx, sealPause) {
+		err := inbound.RecoverPanic("seal the audit log", func() error { return s.Seal(ctx) })
+		if inbound.IsPanic(err) {
+			s.panics.Add(1)
+		}
+		if err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+	}
+}
+
+// Seal seals what there is.
+func (s *Sealer) Seal(ctx context.Context) error {
+	var waiting []outbound.AuditBacklog
+	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		waiting, err = st.Audit.Sealing.Unsealed(ctx, maxChains)
+		return err
+	})
+	if err != nil || len(waiting) == 0 {
+		if err == nil {
+			s.oldest.Store(nil)
+		}
+		return err
+	}
+	s.oldest.Store(&waiting[0].Since)
+	for _, w := range waiting {
+		for n := batch; n == batch; {
+			var failed error
+			if n, failed = s.sealSome(ctx, w.Tenant); failed != nil {
+				err = errors.Join(err, failed)
+			}
+		}
+	}
+	if err == nil && len(waiting) < maxChains {
+		s.oldest.Store(nil)
+	}
+	return err
+}
+
+// sealSome seals a batch, and returns how many entries it had.
+func (s *Sealer) sealSome(ctx context.Context, owner tenant.ID) (n int, err error) {
+	err = s.work.Do(outbound.WithYieldingWrite(ctx), func(ctx context.Context, st outbound.Stores) error {
+		n = 0
+		head, ok, err := st.Audit.Sealing.Hold(ctx, owner)
+		if err != nil || !ok {
+			return err
+		}
+		next, err := st.Audit.Sealing.Next(ctx, owner, batch)
+		if err != nil || len(next) == 0 {
+			return err
+		}
+		head.Seal(next)
+		if err := st.Audit.Sealing.Seal(ctx, head, next); err != nil {
+			return err
+		}
+		n = len(next)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// OldestUnsealed is how long the oldest entry has waited that was there when the sealer last looked.
+func (s *Sealer) OldestUnsealed() time.Duration {
+	since := s.oldest.Load()
+	if since == nil {
+		return 0
+	}
+	return max(0, s.clock.Now().Sub(*since))
+}
+
+// Prune removes old entries.
+func (s *Sealer) Prune(ctx context.Context) (removed int, err error) {
+	before := s.clock.Now().Add(-time.Duration(s.keep))
+	for {
+		var aged []tenant.ID
+		err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+			aged, err = st.Audit.Chain.Aged(ctx, before, maxChains)
+			return err
+		})
+		some := 0
+		for _, owner := range aged {
+			n, failed := s.pruneSome(ctx, owner, before)
+			some, err = some+n, errors.Join(err, failed)
+		}
+		if removed += some; some == 0 || err != nil {
+			return removed, err
+		}
+	}
+}
+
+// pruneSome removes entries from the beginning of a chain that are old, up to the first that is not: those of a clock
+// that was ahead go later.
+func (s *Sealer) pruneSome(ctx context.Context, owner tenant.ID, before time.Time) (n int, err error) {
+	err = s.work.Do(outbound.WithYieldingWrite(ctx), func(ctx context.Context, st outbound.Stores) error {
+		n = 0
+		head, ok, err := st.Audit.Sealing.Hold(ctx, owner)
+		if err != nil || !ok {
+			return err
+		}
+		oldest, err := st.Audit.Chain.Sealed(ctx, owner, head.Pruned.Sequence, batch)
+		if err != nil {
+			return err
+		}
+		var last audit.Entry
+		for _, e := range oldest {
+			if !e.At.Before(before) {
+				break
+			}
+			last, n = e, n+1
+		}
+		if n == 0 {
+			return nil
+		}
+		head.Prune(last)
+		return st.Audit.Chain.Prune(ctx, head)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}

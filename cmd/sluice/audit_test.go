@@ -1,0 +1,162 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+// database opens the database of a binary beside the program.
+func (b binary) database() *sql.DB {
+	b.Helper()
+	address := strings.TrimPrefix(b.environ[0], "SLUICE_DATABASE_URL=")
+	driver := "postgres"
+	if file, ok := strings.CutPrefix(address, "sqlite:"); ok {
+		driver, address = "sqlite", "file:"+file+"?_pragma=busy_timeout(5000)"
+	}
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = db.Close() }) // nothing is pending
+	return db
+}
+
+// TestAnAuditLogThatWasTamperedWithIsFound has a gateway and commands write a log, and the gateway seal it.
+func TestAnAuditLogThatWasTamperedWithIsFound(t *testing.T) {
+	databases(t, func(t *testing.T, b binary) {
+		b.ok("migrate", "up")
+		made := b.json("tenant", "create", "--name", "Acme")
+		owner, key := fmt.Sprint(made["tenantId"]), fmt.Sprint(made["secretKey"])
+		s := b.start("serve")
+		for i := range 6 {
+			if status, body := s.request(t, http.MethodPost, "/v1/gateway/sub-tenants", key, fmt.Sprintf(`{"name":"n%d"}`, i)); status != http.StatusCreated {
+				t.Fatal(status, body)
+			}
+		}
+		s.await(t, "/v1/gateway/audit-log", key, `"sequence":8,`)
+		if code := s.stop(); code != exitDone {
+			t.Fatal(s.stderr)
+		}
+		head := func() (hash string) {
+			var all []shownHead
+			if err := json.Unmarshal([]byte(b.ok("audit", "heads", "--json")), &all); err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range all {
+				if string(h.Tenant) == owner {
+					hash = h.Hash
+				}
+			}
+			return hash
+		}
+		db, known := b.database(), head()
+		exec := func(statements ...string) {
+			t.Helper()
+			for _, one := range statements {
+				if _, err := db.ExecContext(t.Context(), strings.ReplaceAll(one, "$owner", "'"+owner+"'")); err != nil {
+					t.Fatalf("%s: %v", one, err)
+				}
+			}
+		}
+		exec(`CREATE TABLE kept_entries AS SELECT * FROM audit_entries`, `CREATE TABLE kept_heads AS SELECT * FROM audit_heads`)
+		for claim, one := range map[string]struct {
+			do   []string
+			said string // empty where it is whole
+			head string
+		}{
+			"nothing, by itself":                 {},
+			"nothing, with a head":               {head: known},
+			"a value that was altered":           {do: []string{`UPDATE audit_entries SET said = replace(said, 'n3', 'x3') WHERE tenant_id = $owner`}, said: "changes.name was altered"},
+			"an actor that was altered":          {do: []string{`UPDATE audit_entries SET actor_id = 'key_other' WHERE tenant_id = $owner AND seq = 5`}, said: "entry 5"},
+			"a time that was altered":            {do: []string{`UPDATE audit_entries SET at = (SELECT at FROM audit_entries WHERE tenant_id = $owner AND seq = 1) WHERE tenant_id = $owner AND seq = 5`}, said: "entry 5"},
+			"an entry that is missing":           {do: []string{`DELETE FROM audit_entries WHERE tenant_id = $owner AND seq = 4`}, said: "1 missing before entry 5"},
+			"entries that were swapped":          {do: []string{`UPDATE audit_entries SET seq = CASE seq WHEN 4 THEN 105 ELSE 104 END WHERE tenant_id = $owner AND seq IN (4, 5)`, `UPDATE audit_entries SET seq = seq - 100 WHERE tenant_id = $owner AND seq > 100`}, said: "entry 4"},
+			"the newest that were cut":           {do: []string{`DELETE FROM audit_entries WHERE tenant_id = $owner AND seq > 6`}, said: "the newest 2 are missing"},
+			"the oldest that were cut":           {do: []string{`DELETE FROM audit_entries WHERE tenant_id = $owner AND seq = 1`}, said: "1 missing before entry 2"},
+			"the end that was cut with the head": {do: []string{`DELETE FROM audit_entries WHERE tenant_id = $owner AND seq > 6`, `UPDATE audit_heads SET seq = 6, hash = (SELECT hash FROM audit_entries WHERE tenant_id = $owner AND seq = 6) WHERE tenant_id = $owner`}, said: known, head: known},
+			"all of it, with the head":           {do: []string{`DELETE FROM audit_entries WHERE tenant_id = $owner`, `DELETE FROM audit_heads WHERE tenant_id = $owner`}, said: known, head: known},
+			"the head":                           {do: []string{`DELETE FROM audit_heads WHERE tenant_id = $owner`}, said: "behind the end of the chain"},
+		} {
+			exec(one.do...)
+			args := []string{"audit", "verify"}
+			if one.head != "" {
+				args = append(args, "--tenant", owner, "--head", one.head)
+			}
+			code, stdout, stderr := b.run(args...)
+			if whole := one.said == ""; whole != (code == exitDone) || !strings.Contains(stdout, one.said) || !whole && code != exitFailed {
+				t.Errorf("%s: %d %s %s", claim, code, stdout, stderr)
+			}
+			exec(`DELETE FROM audit_entries`, `INSERT INTO audit_entries SELECT * FROM kept_entries`, `DELETE FROM audit_heads`, `INSERT INTO audit_heads SELECT * FROM kept_heads`)
+		}
+	})
+}
+
+func TestCommandsAreRecordedAndTheirLogIsRead(t *testing.T) {
+	t.Parallel()
+	b := newBinary(t, sqliteURL(t))
+	b.ok("migrate", "up")
+	owner := fmt.Sprint(b.json("tenant", "create", "--name", "Acme")["tenantId"])
+	b.ok("tenant", "update", owner, "--language", "es")
+	b.ok("tenant", "suspend", owner)
+	b.ok("tenant", "resume", owner)
+	issued := b.json("key", "create", "--tenant", owner, "--name", "k")
+	rotated := b.json("key", "rotate", fmt.Sprint(issued["id"]), "--tenant", owner)
+	b.ok("key", "revoke", fmt.Sprint(rotated["id"]), "--tenant", owner)
+	b.ok("tenant", "list")
+	actions := func(args ...string) (all []string) {
+		for line := range strings.Lines(b.ok(append([]string{"audit", "export"}, args...)...)) {
+			var one struct {
+				Actor  struct{ Kind, ID string }
+				Action string
+				Target struct{ Kind string }
+			}
+			if err := json.Unmarshal([]byte(line), &one); err != nil || one.Actor.Kind != "commandLine" || one.Actor.ID == "" {
+				t.Fatal(line, err)
+			}
+			all = append(all, one.Action+" "+one.Target.Kind)
+		}
+		return all
+	}
+	theirs := []string{"createTenant apiKey", "createTenant apiKey", "changeTenant tenant", "suspendTenant tenant", "resumeTenant tenant", "createApiKey apiKey", "rotateApiKey apiKey", "rotateApiKey apiKey", "revokeApiKey apiKey"}
+	if diff := cmp.Diff(theirs, actions("--tenant", owner)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"changeTenant tenant"}, actions("--action", "changeTenant", "--target", owner)); diff != "" {
+		t.Error(diff)
+	}
+	if got := actions("--from", time.Now().Add(time.Hour).Format(time.RFC3339)); len(got) > 0 {
+		t.Error(got)
+	}
+	if list := b.ok("audit", "list"); !strings.Contains(list, "suspendTenant  tenant "+owner) || !strings.Contains(list, "language") {
+		t.Error(list)
+	}
+	b.ok("tenant", "delete", owner, "--yes")
+	b.ok("secrets", "rotate")
+	if diff := cmp.Diff([]string{"createTenant tenant", "changeTenant tenant", "suspendTenant tenant", "resumeTenant tenant", "deleteTenant tenant", "rotateSecrets secrets"}, actions()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEveryCommandIsRecordedOrHasAReasonNotToBe(t *testing.T) {
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, one := range cmd.Commands() {
+			walk(one)
+		}
+		path := strings.TrimPrefix(cmd.CommandPath(), "sluice ")
+		_, recorded := recordedCommands[path]
+		reason, unrecorded := unrecordedCommands[path]
+		if !cmd.HasSubCommands() && (recorded == unrecorded || unrecorded && reason == "") {
+			t.Errorf("sluice %s must stand either among the commands that are recorded, or among the others with a reason", path)
+		}
+	}
+	walk(new(program).root())
+}
