@@ -198,6 +198,24 @@ func newCollector(t *testing.T) *collector {
 // environ has a gateway send its traces here.
 func (c *collector) environ() string { return "OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL + "/otlp" }
 
+// askWithCookie makes a request of a browser, which nobody is signed in with.
+func (s server) askWithCookie(t *testing.T, path, cookie string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Cookie", cookie)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }() // nobody reads it
+	if answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("%s got %d", path, answer.StatusCode)
+	}
+}
+
 func TestARequestAndItsUnitsOfWorkAreTraced(t *testing.T) {
 	c := newCollector(t)
 	b := newBinary(t, sqliteURL(t))
@@ -212,19 +230,31 @@ func TestARequestAndItsUnitsOfWorkAreTraced(t *testing.T) {
 	if status, body := s.request(t, http.MethodPost, "/v1/gateway/triggers", fmt.Sprint(made["secretKey"]), trigger); status != http.StatusCreated {
 		t.Fatalf("the trigger got %d: %s", status, body)
 	}
+	const inPath, inCookie = "dGVuYW50X3NlY3JldC1vZi1hLXBhZ2U", "c2VjcmV0LW9mLWEtc2Vzc2lvbi1vZi1zb21lYm9keQ"
+	for _, path := range []string{"/a/" + inPath, "/a/" + inPath + "/further", "/console/l/" + inPath, "/console/api/links/" + inPath, "/console/api/links/" + inPath + "/further"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			if status, body := s.request(t, method, path, "", ""); status >= http.StatusInternalServerError {
+				t.Errorf("%s %s got %d: %s", method, path, status, body)
+			}
+		}
+	}
+	s.askWithCookie(t, "/console/api/t/tenant_1/runs", "sluice_session="+inCookie)
 	if code := s.stop(); code != exitDone {
 		t.Errorf("stopped with %d: %s", code, s.stderr)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, want := range []string{"POST /v1/gateway/workflows", "unit of work", "insert triggers", "http.route", fmt.Sprint(made["tenantId"]), "service.name"} {
+	for _, want := range []string{"POST /v1/gateway/workflows", "GET /a/:token", "GET /console/api/t/:tenantId/runs", "unit of work", "insert triggers", "http.route", fmt.Sprint(made["tenantId"]), "service.name"} {
 		if !bytes.Contains(c.exported.Bytes(), []byte(want)) {
 			t.Errorf("%q was not exported", want)
 		}
 	}
-	for _, hidden := range []string{fmt.Sprint(made["secretKey"])[3:], "Private name", "hidden"} {
+	for _, hidden := range []string{fmt.Sprint(made["secretKey"])[3:], "Private name", "hidden", inPath, inCookie} {
 		if bytes.Contains(c.exported.Bytes(), []byte(hidden)) {
 			t.Errorf("%q was exported", hidden)
+		}
+		if strings.Contains(s.stderr.String(), hidden) {
+			t.Errorf("the log has %q: %s", hidden, s.stderr)
 		}
 	}
 	for _, path := range c.paths {
