@@ -109,8 +109,10 @@ func TestACommandMailsItsLinkAndPrintsIt(t *testing.T) {
 	made := b.json("user", "create", "--email", "anna@example.com", "--language", "es")
 	owner := b.json("tenant", "create", "--name", "Acme")["tenantId"].(string)
 	added := b.json("member", "add", "--tenant", owner, "--email", "bert@example.com", "--role", "viewer")
+	b.json("user", "create", "--email", "carla@example.com", "--language", "pt-BR")
+	reset := b.json("user", "reset", "carla@example.com")
 	mails := server.Received(t)
-	if len(mails) != 2 || made["mailed"] != true || mails[0].To != "anna@example.com" || mails[0].Subject != "Invitación a Sluice" || !strings.Contains(mails[0].Text, fmt.Sprint(made["link"])) ||
+	if len(mails) != 4 || mails[2].Subject != "Convite para Sluice" || mails[3].Subject != "Escolha outra senha" || mails[3].To != "carla@example.com" || !strings.Contains(mails[3].Text, fmt.Sprint(reset["link"])) || made["mailed"] != true || mails[0].To != "anna@example.com" || mails[0].Subject != "Invitación a Sluice" || !strings.Contains(mails[0].Text, fmt.Sprint(made["link"])) ||
 		mails[1].Subject != "You are invited to Acme" || !strings.Contains(mails[1].Text, fmt.Sprint(added["link"])) {
 		t.Errorf("mailed are %+v", mails)
 	}
