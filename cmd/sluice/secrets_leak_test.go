@@ -165,6 +165,9 @@ func TestNoFileOfASQLiteDatabaseHoldsASecret(t *testing.T) {
 	searchFiles(t, filepath.Dir(file), secrets) // with the write-ahead log
 	s.stop()
 	searchFiles(t, filepath.Dir(file), secrets)
+	if found := finds([]byte(s.stderr.String()), secrets); found != "" { // which is whole only now
+		t.Errorf("the log holds the secret that begins with %.9s", found)
+	}
 	traces.mu.Lock()
 	defer traces.mu.Unlock()
 	if found := finds(traces.exported.Bytes(), secrets); traces.exported.Len() == 0 || found != "" {
