@@ -30,7 +30,7 @@ import (
 // all switches on everything that can be, with a value of every setting.
 const all = `
 image: {repository: registry.example.com/sluice, digest: "sha256:` + digest + `", pullPolicy: Always, pullSecrets: [{name: registry}]}
-secret: {name: sluice, redisUrl: true, operatorToken: true, operatorTokens: true}
+secret: {name: sluice, redisUrl: true, operatorToken: true, operatorTokens: true, smtpUrl: true, oidcClientSecret: true}
 settings: {SLUICE_PUBLIC_URL: "https://sluice.example.com", SLUICE_LOG_LEVEL: warn}
 api:
   settings: {SLUICE_LOG_LEVEL: debug, SLUICE_TRUSTED_PROXIES: "10.0.0.0/8"}
@@ -135,7 +135,7 @@ func TestEveryProcessIsConfinedAndHasItsRoleAndItsSecrets(t *testing.T) {
 		"r-sluice-migrate": {"migrate up", files, 0},
 		"r-sluice-api": {"serve --no-migrate --role api", slices.Concat([]string{"SLUICE_LISTEN=:8080"}, files, []string{
 			redis, metrics, "SLUICE_DRAIN_DELAY=10s", "SLUICE_SHUTDOWN_TIMEOUT=30s", "SLUICE_OPERATOR_TOKEN_FILE=/etc/sluice/operator-token",
-			"SLUICE_OPERATOR_TOKENS_FILE=/etc/sluice/operator-tokens",
+			"SLUICE_OPERATOR_TOKENS_FILE=/etc/sluice/operator-tokens", "SLUICE_SMTP_URL_FILE=/etc/sluice/smtp-url", "SLUICE_OIDC_CLIENT_SECRET_FILE=/etc/sluice/oidc-client-secret",
 			"SLUICE_LOG_LEVEL=debug", public, "SLUICE_TRUSTED_PROXIES=10.0.0.0/8",
 		}), 50},
 		"r-sluice-worker": {"serve --no-migrate --role worker", slices.Concat([]string{"SLUICE_LISTEN=:8080"}, files, []string{
