@@ -100,6 +100,7 @@ func TestSQLiteReadsTheRunsOfAllTenantsByTheirIndexes(t *testing.T) {
 				index = "runs_of_status"
 			}
 			byIndexes(t, db, name, page, args, "f USING COVERING INDEX "+index+" (")
+			byIndexes(t, db, name, page, args, "SEARCH r USING INDEX sqlite_autoindex_runs_1 (tenant_id=? AND id=?)")
 			if f.Status == "" && f.Before == nil {
 				index = "" // any that begins with the tenant is as good
 			}

@@ -34,8 +34,8 @@ var runStatements = runs.Statements{
 	RewritesRows: true,
 }
 
-// firstOfEach keeps SQLite from starting with the runs by CROSS JOIN.
+// firstOfEach keeps SQLite from starting with the runs by CROSS JOIN, and from looking at all of a tenant by naming the index.
 func firstOfEach(table, condition, firstOnes, of string) string {
-	return `SELECT r.tenant_id, r.created_at, r.id FROM tenants t CROSS JOIN ` + table + ` r WHERE r.tenant_id = t.id AND r.id IN (
+	return `SELECT r.tenant_id, r.created_at, r.id FROM tenants t CROSS JOIN ` + table + ` r INDEXED BY sqlite_autoindex_runs_1 WHERE r.tenant_id = t.id AND r.id IN (
 		SELECT f.id FROM ` + table + ` f WHERE f.tenant_id = t.id` + condition + firstOnes + `)` + of
 }
