@@ -232,6 +232,18 @@ func TestTheOperatorsChangesStandInTheOperatorsLog(t *testing.T) {
 	}
 }
 
+func TestARunThatTheOperatorCancelsStandsInItsTenantsLog(t *testing.T) {
+	g := newGateway(t)
+	e := g.fixture("Acme")
+	g.addRuns(e)
+	got := g.send(http.MethodPost, "/v1/operator/runs/"+e.ids["runs"]+"/cancel", "", `{"reason":"stuck"}`, "Authorization", "Bearer "+operatorToken)
+	all := g.audited(e.id)
+	last := all[len(all)-1]
+	if got.status != http.StatusOK || last.Action != string(tenant.CancelRun) || last.ActorKind != audit.ByOperator || last.Target != (audit.Target{Kind: "run", ID: e.ids["runs"]}) || len(g.audited("")) > 0 {
+		t.Errorf("%d %s: %+v", got.status, got.body, last)
+	}
+}
+
 func TestTheLogIsListedAndExportedAlike(t *testing.T) {
 	g := newGateway(t)
 	e, theirs := g.fixture("Acme"), g.fixture("Other")
