@@ -16,7 +16,7 @@ type users struct{ *unit }
 var _ outbound.UserRepository = users{}
 
 // userColumns are those of a user, of a table that is named u.
-const userColumns = `u.id, u.email, u.name, u.language, u.is_operator, u.password_hash, u.issuer, u.subject, u.created_at, u.disabled_at, u.revision`
+const userColumns = `u.id, u.email, u.name, u.language, u.is_operator, u.password_hash, u.issuer, u.subject, u.vouched_by, u.created_at, u.disabled_at, u.revision`
 
 type userRow struct {
 	Total        int        `db:"total"` // of a list
@@ -28,6 +28,7 @@ type userRow struct {
 	PasswordHash string     `db:"password_hash"`
 	Issuer       *string    `db:"issuer"`
 	Subject      *string    `db:"subject"`
+	VouchedBy    string     `db:"vouched_by"`
 	CreatedAt    time.Time  `db:"created_at"`
 	DisabledAt   *time.Time `db:"disabled_at"`
 	Revision     int64      `db:"revision"`
@@ -36,7 +37,7 @@ type userRow struct {
 func (row userRow) restore() *member.User {
 	st := member.UserState{
 		ID: tenant.UserID(row.ID), Email: member.Email(row.Email), Name: row.Name, Language: tenant.Language(row.Language), IsOperator: row.IsOperator,
-		PasswordHash: row.PasswordHash, CreatedAt: row.CreatedAt.UTC(), DisabledAt: core.InUTC(row.DisabledAt), Revision: row.Revision,
+		PasswordHash: row.PasswordHash, VouchedBy: tenant.ID(row.VouchedBy), CreatedAt: row.CreatedAt.UTC(), DisabledAt: core.InUTC(row.DisabledAt), Revision: row.Revision,
 	}
 	if row.Issuer != nil && row.Subject != nil {
 		st.Identity = member.Identity{Issuer: *row.Issuer, Subject: *row.Subject}
@@ -56,9 +57,9 @@ func identityColumns(i member.Identity) (issuer, subject *string) {
 func (s users) Insert(ctx context.Context, u *member.User) error {
 	st := u.State()
 	issuer, subject := identityColumns(st.Identity)
-	_, err := s.Exec(ctx, "insert user", `INSERT INTO users (id, email, name, language, is_operator, password_hash, issuer, subject, created_at, disabled_at, revision)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		string(st.ID), string(st.Email), st.Name, string(st.Language), st.IsOperator, st.PasswordHash, issuer, subject, st.CreatedAt, st.DisabledAt, st.Revision)
+	_, err := s.Exec(ctx, "insert user", `INSERT INTO users (id, email, name, language, is_operator, password_hash, issuer, subject, vouched_by, created_at, disabled_at, revision)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		string(st.ID), string(st.Email), st.Name, string(st.Language), st.IsOperator, st.PasswordHash, issuer, subject, string(st.VouchedBy), st.CreatedAt, st.DisabledAt, st.Revision)
 	return err
 }
 
@@ -90,9 +91,9 @@ func (s users) Update(ctx context.Context, u *member.User) error {
 	st := u.State()
 	issuer, subject := identityColumns(st.Identity)
 	n, err := s.Exec(ctx, "update user", `UPDATE users
-		SET email = $1, name = $2, language = $3, is_operator = $4, password_hash = $5, issuer = $6, subject = $7, disabled_at = $8, revision = revision + 1
-		WHERE id = $9 AND revision = $10`,
-		string(st.Email), st.Name, string(st.Language), st.IsOperator, st.PasswordHash, issuer, subject, st.DisabledAt, string(st.ID), st.Revision)
+		SET email = $1, name = $2, language = $3, is_operator = $4, password_hash = $5, issuer = $6, subject = $7, vouched_by = $8, disabled_at = $9, revision = revision + 1
+		WHERE id = $10 AND revision = $11`,
+		string(st.Email), st.Name, string(st.Language), st.IsOperator, st.PasswordHash, issuer, subject, string(st.VouchedBy), st.DisabledAt, string(st.ID), st.Revision)
 	return s.CheckUpdated(n, err, u.Saved, func() error {
 		_, err := s.Get(ctx, st.ID)
 		return err
@@ -127,8 +128,8 @@ func (s links) Insert(ctx context.Context, l *member.Link) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Exec(ctx, "insert link", `INSERT INTO sign_in_links (hash, user_id, purpose, ends_at) VALUES ($1, $2, $3, $4)`,
-		st.Hash[:], string(st.User), string(st.Purpose), st.EndsAt)
+	_, err = s.Exec(ctx, "insert link", `INSERT INTO sign_in_links (hash, user_id, purpose, shown_to, ends_at) VALUES ($1, $2, $3, $4, $5)`,
+		st.Hash[:], string(st.User), string(st.Purpose), string(st.ShownTo), st.EndsAt)
 	return err
 }
 
@@ -137,16 +138,17 @@ func (s links) Find(ctx context.Context, hash member.TokenHash) (*member.Link, e
 	var row struct {
 		User    string    `db:"user_id"`
 		Purpose string    `db:"purpose"`
+		ShownTo string    `db:"shown_to"`
 		EndsAt  time.Time `db:"ends_at"`
 	}
-	err := s.ReadRow(ctx, "find link", &row, `SELECT user_id, purpose, ends_at FROM sign_in_links WHERE hash = $1`+s.ForUpdate(), hash[:])
+	err := s.ReadRow(ctx, "find link", &row, `SELECT user_id, purpose, shown_to, ends_at FROM sign_in_links WHERE hash = $1`+s.ForUpdate(), hash[:])
 	if err := core.NotFound(err, "", ""); domain.KindOf(err) == domain.NotFound {
 		return nil, member.LinkEnded()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return member.RestoreLink(member.LinkState{Hash: hash, User: tenant.UserID(row.User), Purpose: member.Purpose(row.Purpose), EndsAt: row.EndsAt.UTC()}), nil
+	return member.RestoreLink(member.LinkState{Hash: hash, User: tenant.UserID(row.User), Purpose: member.Purpose(row.Purpose), ShownTo: tenant.ID(row.ShownTo), EndsAt: row.EndsAt.UTC()}), nil
 }
 
 // Take removes a link.

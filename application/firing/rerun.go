@@ -17,6 +17,11 @@ func (f *Service) Rerun(ctx context.Context, who tenant.Caller, idempotency doma
 	if err = who.May(tenant.RerunRun); err != nil {
 		return made, err
 	}
+	if c.Payload != nil { // which is no repetition
+		if err = who.May(tenant.StartRun); err != nil {
+			return made, err
+		}
+	}
 	if err = c.Check(); err != nil {
 		return made, err
 	}

@@ -1,6 +1,7 @@
 package members
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -69,11 +70,11 @@ func isOperator(who tenant.Caller) bool { return who.Actor().Kind == tenant.ByOp
 // join makes somebody a member in a unit, with the token as an invitation for who has not come in yet.
 func (m *Memberships) join(ctx context.Context, st outbound.Stores, who tenant.Caller, d inbound.MemberDraft, token member.Token) (added inbound.AddedMember, invited bool, err error) {
 	now := m.clock.Now()
-	u, err := m.findOrMake(ctx, st, d.Email)
+	u, err := m.findOrMake(ctx, st, who, d.Email)
 	if err != nil {
 		return added, false, err
 	}
-	if err := m.checkInvitation(ctx, st, who, u); err != nil {
+	if err := cmp.Or(u.CheckJoins(who.Tenant()), m.checkInvitation(ctx, st, who, u)); err != nil {
 		return added, false, err
 	}
 	one, err := member.NewMembership(member.MembershipID(m.random.ID(member.MembershipIDPrefix)), who.Tenant(), u.ID(), d.Role, now)
@@ -88,13 +89,22 @@ func (m *Memberships) join(ctx context.Context, st outbound.Stores, who tenant.C
 		if err := st.Members.Links.DeleteAll(ctx, u.ID()); err != nil {
 			return added, false, err
 		}
-		err = st.Members.Links.Insert(ctx, member.NewLink(u.ID(), member.Invitation, token, now))
+		link := member.NewLink(u.ID(), member.Invitation, token, now)
+		if m.vouches(who) {
+			link.ShownTo(who.Tenant())
+		}
+		err = st.Members.Links.Insert(ctx, link)
 	}
 	added.Member = inbound.Member{Membership: one, User: u}
 	return added, invited, err
 }
 
-func (m *Memberships) findOrMake(ctx context.Context, st outbound.Stores, address string) (*member.User, error) {
+// vouches says whether nothing but the word of whoever asks tells who a new member is.
+func (m *Memberships) vouches(who tenant.Caller) bool {
+	return !isOperator(who) && !m.letters.Mailer.Enabled()
+}
+
+func (m *Memberships) findOrMake(ctx context.Context, st outbound.Stores, who tenant.Caller, address string) (*member.User, error) {
 	u, err := find(ctx, st, address)
 	if !errors.Is(err, domain.NotFound) {
 		return u, err
@@ -103,21 +113,24 @@ func (m *Memberships) findOrMake(ctx context.Context, st outbound.Stores, addres
 	if err != nil {
 		return nil, err
 	}
+	if m.vouches(who) {
+		u.Vouch(who.Tenant())
+	}
 	return u, st.Members.Users.Insert(ctx, u)
 }
 
 // checkInvitation returns nil where the person is reached by mail, or else may be reached through whoever asks: an
-// admin who sees an invitation can come in as the person. That harms nobody while the person is nobody elsewhere.
-// Where nothing is mailed, an admin has not made sure either who has come in as a user of another tenant.
+// admin who sees an invitation can come in as the person. That harms nobody while the person is somebody for this tenant
+// only, and nobody else has made the user.
 func (m *Memberships) checkInvitation(ctx context.Context, st outbound.Stores, who tenant.Caller, u *member.User) error {
-	if isOperator(who) || m.letters.Mailer.Enabled() {
+	if !m.vouches(who) {
 		return nil
 	}
 	all, err := st.Members.OfUsers.List(ctx, u.ID())
 	if err != nil {
 		return err
 	}
-	elsewhere := u.HasEntered() || u.IsOperator()
+	elsewhere := u.VouchedBy() != who.Tenant() || u.IsOperator()
 	for _, of := range all {
 		elsewhere = elsewhere || of.Tenant.ID() != who.Tenant()
 	}

@@ -102,6 +102,7 @@ func (s *Service) UseLink(ctx context.Context, link member.Token, password strin
 			return err
 		}
 		if found.SetsPassword() {
+			found.Vouches(u)
 			if err := s.reset(ctx, st, u, hash); err != nil {
 				return err
 			}

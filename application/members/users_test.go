@@ -177,7 +177,7 @@ func TestWhoAdministersATenantComesInAsNobodyElse(t *testing.T) {
 		admin, mailed, byOwner result // an admin without and with mail, the operator without
 	}{
 		"nobody has heard of":          {none, result{shown: true}, result{mails: true}, result{shown: true}},
-		"who has not come in":          {made(member.UserDraft{Email: address}), result{shown: true}, result{mails: true}, result{shown: true}},
+		"who has not come in":          {made(member.UserDraft{Email: address}), result{code: "invitation_needs_mail"}, result{mails: true}, result{shown: true}},
 		"who has come in":              {entered, result{code: "invitation_needs_mail"}, result{}, result{}},
 		"one of the operator's people": {made(member.UserDraft{Email: address, IsOperator: true}), result{code: "invitation_needs_mail"}, result{mails: true}, result{shown: true}},
 		"a member of another tenant":   {elsewhere, result{code: "invitation_needs_mail"}, result{mails: true}, result{shown: true}},
@@ -236,6 +236,44 @@ func TestAnInvitationThatWasShownLeadsIntoNoOtherTenant(t *testing.T) {
 	if _, err := e.UseLink(t.Context(), tokenOf(t, theirs.Link), password, member.Browser{}); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestWhoCameInByALinkThatAnAdminWasShownJoinsNoOtherTenantUnasked(t *testing.T) {
+	e := newEnv(t)
+	_, admin := e.tenant("tenant_1")
+	operator, otherAdmin := e.tenant("tenant_2")
+	all, mailing := e.memberships(&post{}), e.memberships(&post{enabled: true})
+	d := inbound.MemberDraft{Email: "bert@example.com", Role: tenant.EditorRole}
+	shown, err := all.Add(t.Context(), admin, domain.IdempotencyKey{}, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.UseLink(t.Context(), tokenOf(t, shown.Link), password, member.Browser{}); err != nil { // which the admin himself may have done
+		t.Fatal(err)
+	}
+	for _, who := range []tenant.Caller{operator, otherAdmin} {
+		_, err := mailing.Add(t.Context(), who, domain.IdempotencyKey{}, d)
+		e.fails(err, "user_not_confirmed")
+	}
+	if err := all.End(t.Context(), tenant.Operator("tenant_1"), shown.Member.Membership.ID(), domain.Expected{}); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := all.Add(t.Context(), admin, domain.IdempotencyKey{}, d); err != nil || again.Link != "" {
+		t.Errorf("the admin's own one comes back with %+v, %v", again, err)
+	}
+
+	reset, err := e.users(&post{}).Reset(t.Context(), d.Email) // the operator gives it to the person
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.UseLink(t.Context(), tokenOf(t, reset.Link), "a password of the person's own", member.Browser{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mailing.Add(t.Context(), otherAdmin, domain.IdempotencyKey{}, d); err != nil {
+		t.Error(err)
+	}
+	_, err = e.SignIn(t.Context(), inbound.Login{Email: d.Email, Password: password}, member.Browser{})
+	e.fails(err, "sign_in_refused")
 }
 
 func TestMembersComeAndGo(t *testing.T) {

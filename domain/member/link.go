@@ -34,6 +34,7 @@ type LinkState struct {
 	Hash    TokenHash
 	User    tenant.UserID
 	Purpose Purpose
+	ShownTo tenant.ID // whose admin was shown it; empty for one that was mailed, or that the operator was shown
 	EndsAt  time.Time
 }
 
@@ -54,6 +55,15 @@ func (l *Link) State() LinkState { return l.state }
 
 // User is who comes in by it.
 func (l *Link) User() tenant.UserID { return l.state.User }
+
+// ShownTo notes whose admin is shown the link.
+func (l *Link) ShownTo(owner tenant.ID) *Link {
+	l.state.ShownTo = owner
+	return l
+}
+
+// Vouches notes in the user that somebody came in by the link.
+func (l *Link) Vouches(u *User) { u.Vouch(l.state.ShownTo) }
 
 // Purpose says what it is for.
 func (l *Link) Purpose() Purpose { return l.state.Purpose }

@@ -26,9 +26,10 @@ type UserState struct {
 	Email        Email
 	Name         string // for people; empty until somebody gives one
 	Language     tenant.Language
-	IsOperator   bool     // one of the operator's own people
-	PasswordHash string   `fact:"password,hidden"` // empty for somebody who has no password
-	Identity     Identity // with whom the person signs in elsewhere; the zero value for nobody
+	IsOperator   bool      // one of the operator's own people
+	PasswordHash string    `fact:"password,hidden"` // empty for somebody who has no password
+	Identity     Identity  // with whom the person signs in elsewhere; the zero value for nobody
+	VouchedBy    tenant.ID // whose admin made the user, or was shown the link that somebody came in by; empty where the address was made sure of
 	CreatedAt    time.Time
 	DisabledAt   *time.Time
 	Revision     int64 // 1 at first; a store raises it with every update and refuses a stale one
@@ -120,6 +121,22 @@ func (u *User) Revision() int64 { return u.state.Revision }
 // Saved notes that a store kept the changes, which raises the revision by one.
 func (u *User) Saved() { u.state.Revision++ }
 
+// VouchedBy is the tenant for whose admin's word alone the user is who has the address; empty for nobody's.
+func (u *User) VouchedBy() tenant.ID { return u.state.VouchedBy }
+
+// Vouch notes whose admin says who the user is.
+func (u *User) Vouch(by tenant.ID) { u.state.VouchedBy = by }
+
+// CheckJoins returns nil when the user may become a member of the tenant: else a Conflict with the code user_not_confirmed, since
+// an admin of another tenant may have come in as the user.
+func (u *User) CheckJoins(owner tenant.ID) error {
+	if by := u.state.VouchedBy; u.HasEntered() && by != "" && by != owner {
+		return domain.Fail(domain.Conflict, "user_not_confirmed",
+			"Somebody came in with this address by a link that the admin of another tenant was shown, so nobody knows whose account it is. The operator can make sure: sluice user reset.")
+	}
+	return nil
+}
+
 // SetPassword keeps the hash of a new password.
 func (u *User) SetPassword(hash string) { u.state.PasswordHash = hash }
 
@@ -155,7 +172,7 @@ func (u *User) Join(i Identity, name string) error {
 	if u.state.Identity.IsZero() {
 		u.state.PasswordHash = ""
 	}
-	u.state.Identity = i
+	u.state.Identity, u.state.VouchedBy = i, ""
 	var r domain.Rules
 	if r.Text(name, "name", 1, MaxName); u.state.Name == "" && r.Violations() == nil {
 		u.state.Name = name

@@ -39,6 +39,7 @@ func (a *Console) servePages(engine *gin.Engine) (routes []Route) {
 			w := wordsFor(c.GetHeader("Accept-Language"))
 			err := a.Guard(c)
 			if err == nil {
+				recorded(c)
 				err = handle(c, w)
 			}
 			if err != nil {

@@ -14,6 +14,9 @@ var actions = map[string]string{
 	"POST /password":       "changePassword",
 	"POST /links/:token":   "useLink",
 	"DELETE /sessions/:id": "endSession",
+	"GET /oidc/callback":   "joinIdentity",
+
+	"POST " + linkPrefix + ":token": "useLink",
 }
 
 // recorded has the audit log say that somebody changes an account. It is the person's own: whose it is says who that is.
