@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/member"
@@ -17,14 +19,15 @@ type Memberships struct {
 	work    outbound.UnitOfWork
 	clock   outbound.Clock
 	random  outbound.Random
+	limiter outbound.Limiter
 	letters Letters
 }
 
 var _ inbound.Memberships = (*Memberships)(nil)
 
 // NewMemberships returns what the operator and admins do with members.
-func NewMemberships(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random, l Letters) *Memberships {
-	return &Memberships{work, clock, random, l}
+func NewMemberships(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random, limiter outbound.Limiter, l Letters) *Memberships {
+	return &Memberships{work, clock, random, limiter, l}
 }
 
 // Add makes somebody a member.
@@ -33,6 +36,9 @@ func (m *Memberships) Add(ctx context.Context, who tenant.Caller, idempotency do
 		return added, err
 	}
 	if err := member.CheckDraft(d.Email, d.Role); err != nil {
+		return added, err
+	}
+	if err := m.limit(ctx, who, d.Email); err != nil {
 		return added, err
 	}
 	now := m.clock.Now()
@@ -62,6 +68,34 @@ func (m *Memberships) Add(ctx context.Context, who tenant.Caller, idempotency do
 	}
 	added.Mail = m.letters.send(ctx, added.User, member.Invitation, token, inviting.Name())
 	return added, nil
+}
+
+// How often a tenant may add members within an hour, anybody and the same person: each time a mail may go out in its name.
+const (
+	addedWithin   = time.Hour
+	addedByTenant = 100
+	addedOfPerson = 5
+)
+
+// limit counts that somebody is added; the operator does it as often as need be.
+func (m *Memberships) limit(ctx context.Context, who tenant.Caller, address string) error {
+	if isOperator(who) {
+		return nil
+	}
+	of := "invite/" + string(who.Tenant())
+	for subject, most := range map[string]int{of: addedByTenant, of + "/" + strings.ToLower(address): addedOfPerson} {
+		allowed, err := m.limiter.Allow(ctx, subject, most, addedWithin)
+		if err != nil {
+			return err
+		}
+		if !allowed.Granted {
+			e := domain.Fail(domain.RateLimited, "too_many_invitations", "At most %d members are added within an hour, and the same one %d times. Try again in %d seconds.",
+				addedByTenant, addedOfPerson, int(allowed.RetryAfter.Seconds())+1)
+			e.RetryAfter = allowed.RetryAfter
+			return e
+		}
+	}
+	return nil
 }
 
 // isOperator says whether it is not the tenant who asks.

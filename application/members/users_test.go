@@ -3,9 +3,12 @@ package members_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/members"
 	"github.com/sluicehq/sluice/domain"
@@ -49,7 +52,7 @@ func (e *env) users(mail *post) *members.Users {
 }
 
 func (e *env) memberships(mail *post) *members.Memberships {
-	return members.NewMemberships(e.work, e.clock, &system.Random{}, e.letters(mail))
+	return members.NewMemberships(e.work, e.clock, &system.Random{}, memory.New(e.clock), e.letters(mail))
 }
 
 // tenant makes a tenant, and returns it as the operator and one of its admins act for it.
@@ -274,6 +277,39 @@ func TestWhoCameInByALinkThatAnAdminWasShownJoinsNoOtherTenantUnasked(t *testing
 	}
 	_, err = e.SignIn(t.Context(), inbound.Login{Email: d.Email, Password: password}, member.Browser{})
 	e.fails(err, "sign_in_refused")
+}
+
+func TestAnAdminInvitesNobodyAgainAndAgain(t *testing.T) {
+	e, mail := newEnv(t), &post{enabled: true}
+	operator, admin := e.tenant("tenant_1")
+	_, otherAdmin := e.tenant("tenant_2")
+	all := e.memberships(mail)
+	add := func(who tenant.Caller, address string) error {
+		added, err := all.Add(t.Context(), who, domain.IdempotencyKey{}, inbound.MemberDraft{Email: address, Role: tenant.ViewerRole})
+		if err == nil {
+			err = all.End(t.Context(), who, added.Member.Membership.ID(), domain.Expected{})
+		}
+		return err
+	}
+	for range 5 {
+		if err := add(admin, "bert@example.com"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.fails(add(admin, "Bert@example.com"), "too_many_invitations")
+	if err := errors.Join(add(operator, "bert@example.com"), add(otherAdmin, "bert@example.com")); err != nil {
+		t.Errorf("others cannot any more: %v", err)
+	}
+	for i := range 94 {
+		if err := add(admin, fmt.Sprintf("b%d@example.com", i)); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	e.fails(add(admin, "carl@example.com"), "too_many_invitations")
+	e.clock.Set(e.clock.Now().Add(time.Hour))
+	if err := add(admin, "bert@example.com"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestMembersComeAndGo(t *testing.T) {
