@@ -3,6 +3,7 @@ package firing_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/sluicehq/sluice/application/fixture"
@@ -148,5 +149,21 @@ func TestARunIsRepeatedAsThingsStand(t *testing.T) {
 		})
 		_, err = rerun(run.RerunCall{})
 		d.WantCode(err, domain.Conflict, "workflow_not_found")
+	})
+}
+
+func TestWhoMayOnlyActOnRunsRepeatsThemAsTheyWere(t *testing.T) {
+	onEachStore(t, func(d *env) {
+		approver := d.Caller
+		approver.KeyType, approver.Member = tenant.Session, tenant.Member{User: "usr_1", Role: tenant.ApproverRole}
+		for code, c := range map[string]run.RerunCall{
+			"role_not_allowed": {Payload: json.RawMessage(`{"amount": 1}`)}, // which would start any run
+			"run_not_found":    {},
+		} {
+			_, err := d.Firing.Rerun(d.Context(), approver, domain.IdempotencyKey{}, "run_00000000000000000000000000", c)
+			if refused, ok := errors.AsType[*domain.Error](err); !ok || refused.Code != code {
+				d.Errorf("%+v: %v", c, err)
+			}
+		}
 	})
 }

@@ -84,7 +84,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	hooksService := hooks.New(work, directoryHooks, firingService, runsService, checker, limiter, clock, random, budgets, origin)
 	jobsService := jobs.New(work, clock, random)
 	changesService := changes.New(store, lists, random)
-	memberships := members.NewMemberships(work, clock, random, letters)
+	memberships := members.NewMemberships(work, clock, random, limiter, letters)
 	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
 	questions := runs.NewQuestions(runsService)
@@ -199,7 +199,7 @@ func newOperatorPorts(store *sqlstore.Store, letters members.Letters) operatorPo
 	triggersService := triggers.New(unitOfWork, directoryDirectory, triggerInserter, checker, limiter, clock, random)
 	chains := audit.NewChains(unitOfWork)
 	users := members.NewUsers(unitOfWork, clock, random, letters)
-	memberships := members.NewMemberships(unitOfWork, clock, random, letters)
+	memberships := members.NewMemberships(unitOfWork, clock, random, limiter, letters)
 	mainOperatorPorts := operatorPorts{
 		Tenants:     service,
 		Keys:        keys,

@@ -62,7 +62,7 @@ func userRepository(t *testing.T, open OpenStore) {
 			disabled := noon.Add(time.Hour)
 			want := member.UserState{
 				ID: "usr_1", Email: "anna@example.com", Name: "Änna", Language: tenant.Spanish, IsOperator: true, PasswordHash: "$argon2id$x",
-				Identity: member.Identity{Issuer: "https://id.example", Subject: "1"}, CreatedAt: noon, DisabledAt: &disabled, Revision: 1,
+				Identity: member.Identity{Issuer: "https://id.example", Subject: "1"}, VouchedBy: "tenant_1", CreatedAt: noon, DisabledAt: &disabled, Revision: 1,
 			}
 			f.write(func(ctx context.Context, st outbound.Stores) error {
 				return st.Members.Users.Insert(ctx, member.RestoreUser(want))
@@ -94,6 +94,7 @@ func userRepository(t *testing.T, open OpenStore) {
 				f.Fatal(err)
 			}
 			u.Disable(noon)
+			u.Vouch("tenant_1")
 			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Members.Users.Update(ctx, u) })
 			f.wantError(f.try(func(ctx context.Context, st outbound.Stores) error { return st.Members.Users.Update(ctx, stale) }), domain.Conflict, "stale_revision")
 			f.newest(func(ctx context.Context, st outbound.Stores) error {
@@ -394,7 +395,7 @@ func sessionRepository(t *testing.T, open OpenStore) {
 
 func linkRepository(t *testing.T, open OpenStore) {
 	insert := func(f fixture, user tenant.UserID, at time.Time) member.LinkState {
-		one := member.NewLink(user, member.Reset, newToken(), at)
+		one := member.NewLink(user, member.Reset, newToken(), at).ShownTo("tenant_1")
 		f.write(func(ctx context.Context, st outbound.Stores) error { return st.Members.Links.Insert(ctx, one) })
 		return one.State()
 	}

@@ -5401,7 +5401,7 @@ func (c *Client) CancelRun(ctx context.Context, id RunID, body CancelRun, option
 // With `from` the run begins at that node. It takes over what this run has, without executing it again: the results of the nodes that
 // `from` does not lead to, as far as everything before them has been taken over (`isTakenOver`, `node.taken_over`). Nodes are the same
 // by their ids. Which edges are taken is decided anew, and what passed on the payload passes on that of the new run. This run must have
-// the result of everything that comes before `from`. Unknown members are refused.
+// the result of everything that comes before `from`. Unknown members are refused. Another `payload` takes the right to start runs, too.
 //
 // The answer is the new run as lists show it.
 //
