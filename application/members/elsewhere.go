@@ -26,12 +26,13 @@ func (s *Service) Start(ctx context.Context) (inbound.Departure, error) {
 
 // Finish begins a session for whoever the provider knows.
 func (s *Service) Finish(ctx context.Context, back inbound.Return, from member.Browser) (begun inbound.Begun, err error) {
-	if err := s.attemptFrom(ctx, from.Address); err != nil {
-		return begun, err
-	}
 	kept := strings.Split(back.Kept, ".")
 	if len(kept) != 3 || back.Code == "" || subtle.ConstantTimeCompare([]byte(kept[0]), []byte(back.SentState)) != 1 {
 		return begun, member.SignInRefused()
+	}
+	// Any page can make a browser ask for this, though with no state that it keeps: that is not counted.
+	if err := s.attemptFrom(ctx, from.Address); err != nil {
+		return begun, err
 	}
 	known, err := s.provider.Exchange(ctx, back.Code, outbound.SignInRequest{State: kept[0], Nonce: kept[1], Verifier: kept[2]})
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 
 // How often somebody may try to come in, whether or not there is such an account.
 const (
-	attemptsOfAddress = 30 // from one address, or from one network of IPv6
-	attemptsOfAccount = 10
+	attemptsOfAddress = 30  // from one address, or from one network of IPv6
+	attemptsOfAccount = 10  // for one account from one address or network, so that others keep nobody out
+	attemptsOfAll     = 100 // for one account from anywhere
 	attemptsWithin    = 5 * time.Minute
 )
 
@@ -53,6 +54,14 @@ func (s *Service) attempt(ctx context.Context, sort, subject string, limit int) 
 		return e
 	}
 	return err
+}
+
+// attemptOn counts an attempt to sign in with an account.
+func (s *Service) attemptOn(ctx context.Context, account, address string) error {
+	if err := s.attempt(ctx, "account-from", network(address)+" "+account, attemptsOfAccount); err != nil {
+		return err
+	}
+	return s.attempt(ctx, "account", account, attemptsOfAll)
 }
 
 func (s *Service) attemptFrom(ctx context.Context, address string) error {

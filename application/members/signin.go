@@ -20,7 +20,7 @@ func (s *Service) SignIn(ctx context.Context, asked inbound.Login, from member.B
 	if err := s.attemptFrom(ctx, from.Address); err != nil {
 		return begun, err
 	}
-	if err := s.attempt(ctx, "account", string(address), attemptsOfAccount); err != nil {
+	if err := s.attemptOn(ctx, string(address), from.Address); err != nil {
 		return begun, err
 	}
 	var u *member.User

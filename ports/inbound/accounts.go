@@ -13,7 +13,7 @@ import (
 // session has a minute everything is RateLimited with the code rate_limit_exceeded.
 type Accounts interface {
 	// SignIn begins a session. Every reason to refuse it is the same Unauthenticated error with the code
-	// sign_in_refused, and takes as long. Too many attempts from one address or for one account are RateLimited
+	// sign_in_refused, and takes as long. Too many attempts from one address or for one account, from there or from anywhere, are RateLimited
 	// with the code too_many_sign_ins.
 	SignIn(ctx context.Context, asked Login, from member.Browser) (Begun, error)
 
@@ -35,7 +35,8 @@ type Accounts interface {
 	// RateLimited with the code too_many_sign_ins.
 	ChangePassword(ctx context.Context, token member.Token, current, chosen string) error
 
-	// Link says what a link is for, without using it. The errors are those of UseLink.
+	// Link says what a link is for, without using it. The errors are those of UseLink; only looks at links that are
+	// not good count.
 	Link(ctx context.Context, link member.Token, from member.Browser) (OpenLink, error)
 
 	// UseLink begins a session by a link, once. An invitation or a reset sets the password, which is needed and may
