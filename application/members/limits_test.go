@@ -1,11 +1,18 @@
 package members_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/members"
 	"github.com/sluicehq/sluice/domain/member"
 	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 var signsIn = inbound.Login{Email: "anna@example.com", Password: password}
@@ -77,4 +84,82 @@ func TestGuessesOfOthersLockNobodyOut(t *testing.T) {
 		err = e.ChangePassword(t.Context(), begun.Token, password, password)
 	}
 	e.fails(err, "too_many_sign_ins")
+}
+
+// writes counts the units that write.
+type writes struct {
+	outbound.UnitOfWork
+	n int
+}
+
+func (w *writes) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	w.n++
+	return w.UnitOfWork.Do(ctx, fn)
+}
+
+func TestSigningOutOfNothingWritesNothing(t *testing.T) {
+	e := newEnv(t)
+	begun := e.enter()
+	counted := &writes{UnitOfWork: e.work}
+	service := members.New(counted, e.hashes, e.provider, memory.New(e.clock), e.clock, &system.Random{})
+	if err := service.SignOut(t.Context(), member.NewToken([member.TokenBytes]byte{9})); err != nil || counted.n != 0 {
+		t.Errorf("%d units write: %v", counted.n, err)
+	}
+	for range 2 {
+		if err := service.SignOut(t.Context(), begun.Token); err != nil || counted.n != 1 {
+			t.Errorf("%d units write: %v", counted.n, err)
+		}
+	}
+	_, err := e.WhoAmI(t.Context(), begun.Token)
+	e.fails(err, "signed_out")
+}
+
+func TestASignInEndsTheSessionThatTheBrowserHad(t *testing.T) {
+	e := newEnv(t)
+	first := e.enter()
+	elsewhere, err := e.SignIn(t.Context(), signsIn, member.Browser{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func(token member.Token, begin func(member.Browser) (inbound.Begun, error)) member.Token {
+		t.Helper()
+		begun, err := begin(member.Browser{Session: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = e.WhoAmI(t.Context(), token)
+		e.fails(err, "signed_out")
+		return begun.Token
+	}
+	second := again(first.Token, func(from member.Browser) (inbound.Begun, error) { return e.SignIn(t.Context(), signsIn, from) })
+	third := again(second, func(from member.Browser) (inbound.Begun, error) {
+		link := member.NewToken([member.TokenBytes]byte{3})
+		e.write(func(ctx context.Context, st outbound.Stores) error {
+			return st.Members.Links.Insert(ctx, member.NewLink(e.user.ID(), member.SignIn, link, e.clock.Now()))
+		})
+		return e.UseLink(t.Context(), link, "", from)
+	})
+	_, err = e.SignIn(t.Context(), inbound.Login{Email: "anna@example.com", Password: another}, member.Browser{Session: third})
+	e.fails(err, "sign_in_refused")
+	for _, token := range []member.Token{elsewhere.Token, third} { // another browser's, and that of who did not come in
+		if _, err := e.WhoAmI(t.Context(), token); err != nil {
+			t.Errorf("a session has ended: %v", err)
+		}
+	}
+	e.write(func(ctx context.Context, st outbound.Stores) error { // somebody who joined before
+		u, err := st.Members.Users.Get(ctx, e.user.ID())
+		if err != nil {
+			return err
+		}
+		return errors.Join(u.Join(member.Identity{Issuer: "https://id.example", Subject: "1"}, ""), st.Members.Users.Update(ctx, u))
+	})
+	again(third, func(from member.Browser) (inbound.Begun, error) {
+		e.provider.Identity = outbound.Identity{Issuer: "https://id.example", Subject: "1"}
+		to, err := e.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, state, _ := strings.Cut(to.URL, "state=")
+		return e.Finish(t.Context(), inbound.Return{Code: "c", SentState: state, Kept: to.Kept}, from)
+	})
 }

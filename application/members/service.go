@@ -84,11 +84,30 @@ func network(address string) string {
 	return prefix.String()
 }
 
-// begin makes a session of the user in a unit.
+// begin makes a session of the user in a unit. The one that the browser had before ends: with its
+// cookie gone, nobody could sign it out there any more.
 func (s *Service) begin(ctx context.Context, st outbound.Stores, user tenant.UserID, from member.Browser, now time.Time) (inbound.Begun, error) {
+	if err := endEarlier(ctx, st, from.Session); err != nil {
+		return inbound.Begun{}, err
+	}
 	token := newToken(s.random)
 	one := member.NewSession(member.SessionID(s.random.ID(member.SessionIDPrefix)), user, token, from, now)
 	return inbound.Begun{Token: token, EndsAt: now.Add(member.SessionLife)}, st.Members.Sessions.Insert(ctx, one)
+}
+
+// endEarlier ends the session with a token, if there is one.
+func endEarlier(ctx context.Context, st outbound.Stores, token member.Token) error {
+	if token.Reveal() == "" {
+		return nil
+	}
+	found, err := st.Members.Sessions.Find(ctx, token.Hash())
+	if err == nil {
+		err = st.Members.Sessions.Delete(ctx, found.User.ID(), found.Session.ID())
+	}
+	if errors.Is(err, domain.NotFound) {
+		return nil
+	}
+	return err
 }
 
 func errSignedOut() error {

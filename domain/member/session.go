@@ -41,7 +41,10 @@ type SessionState struct {
 }
 
 // Browser is what is known of who signs in.
-type Browser struct{ Agent, Address string }
+type Browser struct {
+	Agent, Address string
+	Session        Token // of which it has a cookie already, if it has
+}
 
 // NewSession signs a user in.
 func NewSession(id SessionID, user tenant.UserID, token Token, from Browser, now time.Time) *Session {
