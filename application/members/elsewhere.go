@@ -18,7 +18,10 @@ var _ inbound.SignInElsewhere = (*Service)(nil)
 func (s *Service) Enabled() bool { return s.provider.Enabled() }
 
 // Start sends a browser to the provider, with secrets of this browser alone.
-func (s *Service) Start(ctx context.Context) (inbound.Departure, error) {
+func (s *Service) Start(ctx context.Context, from member.Browser) (inbound.Departure, error) {
+	if err := s.attempt(ctx, "departure", network(from.Address), departuresOfAddress); err != nil {
+		return inbound.Departure{}, err
+	}
 	state, nonce, verifier := newToken(s.random).Reveal(), newToken(s.random).Reveal(), newToken(s.random).Reveal()
 	to, err := s.provider.AuthorizationURL(ctx, outbound.SignInRequest{State: state, Nonce: nonce, Verifier: verifier})
 	return inbound.Departure{URL: to, Kept: strings.Join([]string{state, nonce, verifier}, ".")}, err

@@ -155,11 +155,28 @@ func TestASignInEndsTheSessionThatTheBrowserHad(t *testing.T) {
 	})
 	again(third, func(from member.Browser) (inbound.Begun, error) {
 		e.provider.Identity = outbound.Identity{Issuer: "https://id.example", Subject: "1"}
-		to, err := e.Start(t.Context())
+		to, err := e.Start(t.Context(), from)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, state, _ := strings.Cut(to.URL, "state=")
 		return e.Finish(t.Context(), inbound.Return{Code: "c", SentState: state, Kept: to.Kept}, from)
 	})
+}
+
+func TestDeparturesAreLimitedByThemselves(t *testing.T) {
+	e := newEnv(t)
+	e.enter()
+	from := member.Browser{Address: "192.0.2.1"}
+	var err error
+	for range 121 {
+		_, err = e.Start(t.Context(), from)
+	}
+	e.fails(err, "too_many_sign_ins")
+	if _, err := e.SignIn(t.Context(), signsIn, from); err != nil {
+		t.Errorf("they keep people from signing in: %v", err)
+	}
+	if _, err := e.Start(t.Context(), member.Browser{Address: "192.0.2.2"}); err != nil {
+		t.Errorf("they keep others from leaving: %v", err)
+	}
 }

@@ -159,7 +159,7 @@ func TestIssuerAndSubjectDecideFromTheFirstSignInOn(t *testing.T) {
 	e := newEnv(t)
 	back := func(subject string, verified bool, state string) error {
 		e.provider.Identity = outbound.Identity{Issuer: "https://id.example", Subject: subject, Email: "anna@example.com", EmailVerified: verified}
-		to, err := e.Start(t.Context())
+		to, err := e.Start(t.Context(), member.Browser{})
 		if err != nil {
 			t.Fatal(err)
 		}

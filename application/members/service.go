@@ -21,6 +21,8 @@ const (
 	attemptsOfAccount = 10  // for one account from one address or network, so that others keep nobody out
 	attemptsOfAll     = 100 // for one account from anywhere
 	attemptsWithin    = 5 * time.Minute
+
+	departuresOfAddress = 120 // to a provider of identities: more, since any page can make a browser ask for them
 )
 
 // Service is what all use cases of people share.

@@ -156,7 +156,7 @@ func (a *Console) leave(c *gin.Context, _ *words) error {
 	if !a.elsewhere.Enabled() {
 		return errNoProvider()
 	}
-	to, err := a.elsewhere.Start(c.Request.Context())
+	to, err := a.elsewhere.Start(c.Request.Context(), a.browser(c))
 	if err != nil {
 		return err
 	}
