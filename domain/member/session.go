@@ -14,6 +14,9 @@ const (
 	SessionLife = 7 * 24 * time.Hour // in any case
 )
 
+// EndedRetention is how long a session or a link is kept that has ended: for as much as the clocks of gateways may differ.
+const EndedRetention = time.Hour
+
 // UsedResolution is how exactly the use of a session is noted.
 const UsedResolution = time.Minute
 
