@@ -318,3 +318,17 @@ func TestAProviderMayBeAwayOrMissing(t *testing.T) {
 	p.shows(p.visit("/console/api/oidc/start", nil, ""), 503, "The identity provider does not answer")
 	p.shows(p.visit("/console", nil, ""), 200, "<h1>Sign in</h1>")
 }
+
+func TestDeparturesToAProviderAreLimited(t *testing.T) {
+	e := newIdentities(t)
+	for i := 0; ; i++ {
+		got := e.visit("/console/api/oidc/start", nil, "")
+		if got.Code == http.StatusTooManyRequests {
+			e.shows(got, 429, "Too many attempts")
+			return
+		}
+		if got.Code != http.StatusSeeOther || i > 130 {
+			t.Fatalf("the %d. is answered %d", i, got.Code)
+		}
+	}
+}

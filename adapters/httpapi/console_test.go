@@ -177,6 +177,10 @@ func TestPlainHTTPIsForLoopbackOnly(t *testing.T) {
 		p.want(p.ask("GET", "/t/tenant_1/workflows", "", "", "Host", host), status)
 		p.want(p.ask("GET", "/t/tenant_1/members", "", "", "Host", host), status)
 	}
+	for header, value := range map[string]string{"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https", "Forwarded": "for=192.0.2.1"} {
+		p.want(p.ask("POST", "/session", login, "", header, value), 403)
+		p.want(p.ask("GET", "/t/tenant_1/workflows", "", "", header, value), 403)
+	}
 }
 
 func TestASignInSaysNothingOfAccountsAndIsLimited(t *testing.T) {

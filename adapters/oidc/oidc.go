@@ -15,6 +15,7 @@ import (
 
 	gooidc "github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -51,6 +52,8 @@ type Provider struct {
 
 	mu    sync.Mutex
 	found *discovered
+
+	asking singleflight.Group
 }
 
 var _ outbound.IdentityProvider = (*Provider)(nil)
@@ -107,7 +110,8 @@ func (p *Provider) Exchange(ctx context.Context, code string, asked outbound.Sig
 	return who, stopped(ctx, err)
 }
 
-// discover asks what the provider offers until it has said so once.
+// discover asks what the provider offers until it has said so once. All who need it wait for one answer, so that a
+// provider that is away is asked once at a time; that somebody waits no more does not stop it for the others.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	p.mu.Lock()
 	found := p.found
@@ -115,6 +119,22 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	if found != nil {
 		return found, nil
 	}
+	asked := p.asking.DoChan("", func() (any, error) {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
+		defer cancel()
+		return p.ask(bounded)
+	})
+	select {
+	case answer := <-asked:
+		found, _ = answer.Val.(*discovered)
+		return found, answer.Err
+	case <-ctx.Done():
+		return nil, unavailable(errors.New("the provider did not say in time what it offers"))
+	}
+}
+
+// ask asks for it.
+func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 	provider, err := gooidc.NewProvider(gooidc.ClientContext(ctx, p.client), p.settings.Issuer)
 	if err != nil {
 		return nil, unavailable(errors.New("what the provider offers cannot be read, or it is another issuer"))
@@ -130,7 +150,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	if p.settings.ClientSecret == "" || len(offers.Methods) > 0 && !slices.Contains(offers.Methods, "client_secret_basic") {
 		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
-	found = &discovered{
+	found := &discovered{
 		provider: provider, verifier: provider.Verifier(&gooidc.Config{ClientID: p.settings.ClientID}),
 		oauth: oauth2.Config{
 			ClientID: p.settings.ClientID, ClientSecret: p.settings.ClientSecret, RedirectURL: p.settings.RedirectURL(),

@@ -105,3 +105,11 @@ func (s sessions) DeleteOthers(ctx context.Context, user tenant.UserID, but memb
 	_, err := s.Exec(ctx, "end sessions", `DELETE FROM console_sessions WHERE user_id = $1 AND id <> $2`, string(user), string(but))
 	return err
 }
+
+// Sweep removes sessions that nobody used for too long, and those that began too long ago.
+func (s sessions) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.Exec(ctx, "sweep sessions", `DELETE FROM console_sessions WHERE (user_id, id) IN (
+		SELECT user_id, id FROM console_sessions WHERE last_used_at < $1 OR created_at < $2 ORDER BY last_used_at LIMIT $3)`,
+		before.Add(-member.SessionIdle), before.Add(-member.SessionLife), limit)
+	return int(n), err
+}

@@ -77,6 +77,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		Hooks:               outbound.HookStores{Hooks: hooks{in}, Deliveries: hookDeliveries{in}, Keys: hookKeys{in}},
 		Members: outbound.MemberStores{
 			Users: users{in}, Memberships: memberships{in}, OfUsers: membershipsOfUsers{in}, Sessions: sessions{in}, Links: links{in},
+			EndedSessions: sessions{in}, EndedLinks: links{in},
 		},
 		Sealed:   secrets{in},
 		Audit:    outbound.AuditStores{Log: auditLog{in}, Sealing: auditSealing{in}, Chain: auditChain{in}},

@@ -165,3 +165,10 @@ func (s links) DeleteAll(ctx context.Context, user tenant.UserID) error {
 	_, err := s.Exec(ctx, "remove links", `DELETE FROM sign_in_links WHERE user_id = $1`, string(user))
 	return err
 }
+
+// Sweep removes links that have ended.
+func (s links) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.Exec(ctx, "sweep links", `DELETE FROM sign_in_links WHERE hash IN (
+		SELECT hash FROM sign_in_links WHERE ends_at < $1 ORDER BY ends_at LIMIT $2)`, before, limit)
+	return int(n), err
+}

@@ -18,7 +18,10 @@ var _ inbound.SignInElsewhere = (*Service)(nil)
 func (s *Service) Enabled() bool { return s.provider.Enabled() }
 
 // Start sends a browser to the provider, with secrets of this browser alone.
-func (s *Service) Start(ctx context.Context) (inbound.Departure, error) {
+func (s *Service) Start(ctx context.Context, from member.Browser) (inbound.Departure, error) {
+	if err := s.attempt(ctx, "departure", network(from.Address), departuresOfAddress); err != nil {
+		return inbound.Departure{}, err
+	}
 	state, nonce, verifier := newToken(s.random).Reveal(), newToken(s.random).Reveal(), newToken(s.random).Reveal()
 	to, err := s.provider.AuthorizationURL(ctx, outbound.SignInRequest{State: state, Nonce: nonce, Verifier: verifier})
 	return inbound.Departure{URL: to, Kept: strings.Join([]string{state, nonce, verifier}, ".")}, err
@@ -26,12 +29,13 @@ func (s *Service) Start(ctx context.Context) (inbound.Departure, error) {
 
 // Finish begins a session for whoever the provider knows.
 func (s *Service) Finish(ctx context.Context, back inbound.Return, from member.Browser) (begun inbound.Begun, err error) {
-	if err := s.attemptFrom(ctx, from.Address); err != nil {
-		return begun, err
-	}
 	kept := strings.Split(back.Kept, ".")
 	if len(kept) != 3 || back.Code == "" || subtle.ConstantTimeCompare([]byte(kept[0]), []byte(back.SentState)) != 1 {
 		return begun, member.SignInRefused()
+	}
+	// Any page can make a browser ask for this, though with no state that it keeps: that is not counted.
+	if err := s.attemptFrom(ctx, from.Address); err != nil {
+		return begun, err
 	}
 	known, err := s.provider.Exchange(ctx, back.Code, outbound.SignInRequest{State: kept[0], Nonce: kept[1], Verifier: kept[2]})
 	if err != nil {

@@ -2,6 +2,7 @@ package members
 
 import (
 	"context"
+	"errors"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/member"
@@ -16,7 +17,7 @@ func (s *Service) ChangePassword(ctx context.Context, token member.Token, curren
 		return err
 	}
 	u := found.User
-	if err := s.attempt(ctx, "account", string(u.Email()), attemptsOfAccount); err != nil {
+	if err := s.attempt(ctx, "password", string(u.ID()), attemptsOfAccount); err != nil {
 		return err
 	}
 	fresh, err := member.NewPassword(chosen, "new", string(u.Email()), u.Name())
@@ -53,11 +54,9 @@ func (s *Service) ChangePassword(ctx context.Context, token member.Token, curren
 	})
 }
 
-// Link says what a link is for.
+// Link says what a link is for. Any page can make a browser ask for one that is not good: only those are counted, so
+// that nobody is kept from one that is.
 func (s *Service) Link(ctx context.Context, link member.Token, from member.Browser) (open inbound.OpenLink, err error) {
-	if err := s.attemptFrom(ctx, from.Address); err != nil {
-		return open, err
-	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		found, u, err := usable(ctx, st, link, s.clock)
 		if err == nil {
@@ -65,12 +64,17 @@ func (s *Service) Link(ctx context.Context, link member.Token, from member.Brows
 		}
 		return err
 	})
+	if errors.Is(err, domain.NotFound) {
+		if limited := s.attempt(ctx, "no-link", network(from.Address), attemptsOfAddress); limited != nil {
+			return open, limited
+		}
+	}
 	return open, err
 }
 
 // UseLink begins a session by a link. Only who has a link that is good has a password hashed.
 func (s *Service) UseLink(ctx context.Context, link member.Token, password string, from member.Browser) (begun inbound.Begun, err error) {
-	if err := s.attemptFrom(ctx, from.Address); err != nil {
+	if err := s.attempt(ctx, "link", network(from.Address), attemptsOfAddress); err != nil {
 		return begun, err
 	}
 	now := s.clock.Now()

@@ -17,9 +17,12 @@ import (
 
 // How often somebody may try to come in, whether or not there is such an account.
 const (
-	attemptsOfAddress = 30 // from one address, or from one network of IPv6
-	attemptsOfAccount = 10
+	attemptsOfAddress = 30  // from one address, or from one network of IPv6
+	attemptsOfAccount = 10  // for one account from one address or network, so that others keep nobody out
+	attemptsOfAll     = 100 // for one account from anywhere
 	attemptsWithin    = 5 * time.Minute
+
+	departuresOfAddress = 120 // to a provider of identities: more, since any page can make a browser ask for them
 )
 
 // Service is what all use cases of people share.
@@ -55,6 +58,14 @@ func (s *Service) attempt(ctx context.Context, sort, subject string, limit int) 
 	return err
 }
 
+// attemptOn counts an attempt to sign in with an account.
+func (s *Service) attemptOn(ctx context.Context, account, address string) error {
+	if err := s.attempt(ctx, "account-from", network(address)+" "+account, attemptsOfAccount); err != nil {
+		return err
+	}
+	return s.attempt(ctx, "account", account, attemptsOfAll)
+}
+
 func (s *Service) attemptFrom(ctx context.Context, address string) error {
 	return s.attempt(ctx, "address", network(address), attemptsOfAddress)
 }
@@ -75,11 +86,30 @@ func network(address string) string {
 	return prefix.String()
 }
 
-// begin makes a session of the user in a unit.
+// begin makes a session of the user in a unit. The one that the browser had before ends: with its
+// cookie gone, nobody could sign it out there any more.
 func (s *Service) begin(ctx context.Context, st outbound.Stores, user tenant.UserID, from member.Browser, now time.Time) (inbound.Begun, error) {
+	if err := endEarlier(ctx, st, from.Session); err != nil {
+		return inbound.Begun{}, err
+	}
 	token := newToken(s.random)
 	one := member.NewSession(member.SessionID(s.random.ID(member.SessionIDPrefix)), user, token, from, now)
 	return inbound.Begun{Token: token, EndsAt: now.Add(member.SessionLife)}, st.Members.Sessions.Insert(ctx, one)
+}
+
+// endEarlier ends the session with a token, if there is one.
+func endEarlier(ctx context.Context, st outbound.Stores, token member.Token) error {
+	if token.Reveal() == "" {
+		return nil
+	}
+	found, err := st.Members.Sessions.Find(ctx, token.Hash())
+	if err == nil {
+		err = st.Members.Sessions.Delete(ctx, found.User.ID(), found.Session.ID())
+	}
+	if errors.Is(err, domain.NotFound) {
+		return nil
+	}
+	return err
 }
 
 func errSignedOut() error {

@@ -20,7 +20,7 @@ func (s *Service) SignIn(ctx context.Context, asked inbound.Login, from member.B
 	if err := s.attemptFrom(ctx, from.Address); err != nil {
 		return begun, err
 	}
-	if err := s.attempt(ctx, "account", string(address), attemptsOfAccount); err != nil {
+	if err := s.attemptOn(ctx, string(address), from.Address); err != nil {
 		return begun, err
 	}
 	var u *member.User
@@ -59,15 +59,18 @@ func (s *Service) SignIn(ctx context.Context, asked inbound.Login, from member.B
 	return begun, err
 }
 
-// SignOut ends the session.
+// SignOut ends the session. Whoever sends a token of none is given no unit that writes.
 func (s *Service) SignOut(ctx context.Context, token member.Token) error {
-	err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err := st.Members.Sessions.Find(ctx, token.Hash())
-		if err != nil {
-			return err
-		}
-		return st.Members.Sessions.Delete(ctx, found.User.ID(), found.Session.ID())
+	var found outbound.SignedIn
+	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		found, err = st.Members.Sessions.Find(ctx, token.Hash())
+		return err
 	})
+	if err == nil {
+		err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+			return st.Members.Sessions.Delete(ctx, found.User.ID(), found.Session.ID())
+		})
+	}
 	if errors.Is(err, domain.NotFound) {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/job"
+	"github.com/sluicehq/sluice/domain/member"
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -77,6 +78,13 @@ func (s *Service) SweepHookKeys(ctx context.Context) (removed int, err error) {
 // SweepEmbedTokens removes embed tokens that expired long enough ago.
 func (s *Service) SweepEmbedTokens(ctx context.Context) (removed int, err error) {
 	return s.sweep(ctx, tenant.TokenRetention, maxRecords, func(st outbound.Stores) sweeper { return st.EmbedTokens })
+}
+
+// SweepSessions removes sessions of people, and links by which they come in, that ended long enough ago.
+func (s *Service) SweepSessions(ctx context.Context) (removed int, err error) {
+	removed, err = s.sweep(ctx, member.EndedRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Members.EndedSessions })
+	more, errMore := s.sweep(ctx, member.EndedRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Members.EndedLinks })
+	return removed + more, errors.Join(err, errMore)
 }
 
 // SweepProcesses removes processes that died and were remembered long enough.

@@ -117,6 +117,7 @@ func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upke
 		sweep(ctx, log, "processes that died", upkeep.SweepProcesses)
 		sweep(ctx, log, "jobs that have ended", upkeep.SweepJobs)
 		sweep(ctx, log, "embed tokens that have expired", upkeep.SweepEmbedTokens)
+		sweep(ctx, log, "sessions and links that have ended", upkeep.SweepSessions)
 		sweep(ctx, log, "entries of the audit log", sealer.Prune)
 		renewGrants(ctx, log, grants)
 		encryptSecrets(ctx, log, secrets)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -8,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/mail/mailtest"
 	"github.com/sluicehq/sluice/adapters/oauth/oauthtest"
 )
@@ -213,4 +216,25 @@ func cameIn(t *testing.T, b binary, s server) []string {
 		t.Errorf("%d sessions have begun", len(all)-4)
 	}
 	return all
+}
+
+// Somebody who signs in needs no key. So what that takes is not the memory that tenants' requests wait for.
+func TestPasswordsTakeNothingOfTheMemoryForRequests(t *testing.T) {
+	memory := budget.Divide(budget.MinMemory, 1)
+	if !memory.Intake.TryReserve("", memory.Intake.Max()) {
+		t.Fatal("the memory for requests is in use")
+	}
+	busy, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if _, err := hashing(memory).Hash(busy, "a long walk by the sea"); err != nil {
+		t.Errorf("while requests take all of their memory, nobody signs in: %v", err)
+	}
+	if !memory.Passwords.TryReserve("", memory.Passwords.Max()) {
+		t.Fatal("the memory for passwords is in use")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := hashing(memory).Hash(ended, "a long walk by the sea"); err == nil {
+		t.Error("a password is hashed in memory that is in use")
+	}
 }

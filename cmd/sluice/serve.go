@@ -19,6 +19,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi/operator"
 	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/adapters/httpserver"
+	"github.com/sluicehq/sluice/adapters/passwords"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
@@ -196,7 +197,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	measured := telemetry.LogFailedRuns(a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store)), a.log)
 	work := audit.NewWork(measured, system.Clock{}, system.Random{})
 	inserter := audit.NewInserter(a.watch.tracing.TriggerInserter(sqlstore.NewTriggerInserter(a.store)), system.Random{})
-	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), audit.Retention(c.AuditRetention), c.workerOptions(memory, a.self), a.hooksURL.get, members.Letters{Mailer: c.mailer(), Public: a.hooksURL.publicly}, c.identityProvider(a.hooksURL.publicly), httpapi.Options{
+	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), audit.Retention(c.AuditRetention), c.workerOptions(memory, a.self), a.hooksURL.get, members.Letters{Mailer: c.mailer(), Public: a.hooksURL.publicly}, hashing(memory), c.identityProvider(a.hooksURL.publicly), httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
 		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
 		PublicURL: a.hooksURL.publicly, Streams: a.streams, HealthOnly: !does.serves(), OperatorTokens: a.tokens,
@@ -209,6 +210,9 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	a.store.OnEvents(g.Dispatcher.Wake)
 	return g, nil
 }
+
+// hashing checks and makes passwords in memory of their own, so that whoever signs in takes none from tenants' requests.
+func hashing(memory budget.Memory) *passwords.Passwords { return passwords.New(memory.Passwords) }
 
 // runKey returns the key of the runs' secrets, which the first process to ask makes. Where it cannot be kept or
 // decrypted there is none, and runs that begin to wait for an answer get no token for it.

@@ -17,7 +17,7 @@ import (
 // countingUpkeep fails the first time.
 type countingUpkeep struct {
 	inbound.AuditSealer
-	swept, fires, left, events, runs, orphans, processes, jobs, received, keys, tokens, entries, grants int
+	swept, fires, left, events, runs, orphans, processes, jobs, received, keys, tokens, sessions, entries, grants int
 }
 
 func (c *countingUpkeep) SweepOutcomes(context.Context) (int, error) {
@@ -72,6 +72,11 @@ func (c *countingUpkeep) SweepEmbedTokens(context.Context) (int, error) {
 	return 0, nil
 }
 
+func (c *countingUpkeep) SweepSessions(context.Context) (int, error) {
+	c.sessions++
+	return 0, nil
+}
+
 func (c *countingUpkeep) Prune(context.Context) (int, error) {
 	c.entries++
 	return 0, nil
@@ -104,8 +109,8 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		if upkeep.swept < 24*40 || upkeep.swept > 24*120 {
 			t.Errorf("swept %d times in a day", upkeep.swept)
 		}
-		if upkeep.fires != upkeep.swept || upkeep.left != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept || upkeep.orphans != upkeep.swept || upkeep.processes != upkeep.swept || upkeep.jobs != upkeep.swept || upkeep.received != upkeep.swept || upkeep.keys != upkeep.swept || upkeep.tokens != upkeep.swept || upkeep.entries != upkeep.swept || upkeep.grants != upkeep.swept {
-			t.Errorf("the ledger was swept %d times, what was left behind %d times, the events %d times, the runs %d times, the orphans %d times, the processes %d times, the jobs %d times, the deliveries %d times, their keys %d times, embed tokens %d times, the audit log %d times, the grants %d times", upkeep.fires, upkeep.left, upkeep.events, upkeep.runs, upkeep.orphans, upkeep.processes, upkeep.jobs, upkeep.received, upkeep.keys, upkeep.tokens, upkeep.entries, upkeep.grants)
+		if upkeep.fires != upkeep.swept || upkeep.left != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept || upkeep.orphans != upkeep.swept || upkeep.processes != upkeep.swept || upkeep.jobs != upkeep.swept || upkeep.received != upkeep.swept || upkeep.keys != upkeep.swept || upkeep.tokens != upkeep.swept || upkeep.sessions != upkeep.swept || upkeep.entries != upkeep.swept || upkeep.grants != upkeep.swept {
+			t.Errorf("the ledger was swept %d times, what was left behind %d times, the events %d times, the runs %d times, the orphans %d times, the processes %d times, the jobs %d times, the deliveries %d times, their keys %d times, embed tokens %d times, sessions %d times, the audit log %d times, the grants %d times", upkeep.fires, upkeep.left, upkeep.events, upkeep.runs, upkeep.orphans, upkeep.processes, upkeep.jobs, upkeep.received, upkeep.keys, upkeep.tokens, upkeep.sessions, upkeep.entries, upkeep.grants)
 		}
 		if !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"removed":3`) {
 			t.Errorf("the log says %s", log.String())

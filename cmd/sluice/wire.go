@@ -10,7 +10,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
-	"github.com/sluicehq/sluice/adapters/passwords"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
@@ -140,11 +139,6 @@ func connectedWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoi
 	return worker.New(work, nodes, endpoints, compiler, directory, signals, random, key, budgets, opts).WithCredentials(credentials)
 }
 
-// requestPasswords hashes within the memory for requests.
-func requestPasswords(opts httpapi.Options) *passwords.Passwords {
-	return passwords.New(opts.Memory.Intake)
-}
-
 // recordedWork has the audit log say what a command changes.
 func recordedWork(store *sqlstore.Store, clock outbound.Clock, random outbound.Random) outbound.UnitOfWork {
 	return audit.NewWork(store, clock, random)
@@ -157,16 +151,15 @@ func recordedInserter(store *sqlstore.Store, random outbound.Random) outbound.Tr
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
-// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, provider with whom they sign in, lists the memory for what changes in lists, storage what is kept for a
+// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, hashes what checks their passwords, provider with whom they sign in, lists the memory for what changes in lists, storage what is kept for a
 // tenant and kept how long entries of the audit log are.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender,
-	tokens outbound.TokenEndpoint, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
+	tokens outbound.TokenEndpoint, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, hashes outbound.Passwords, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.RunOutcomes), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
 		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)), wire.Bind(new(inbound.Completions), new(*workflows.Versions)),
 		wire.Bind(new(outbound.ListChanges), new(*sqlstore.Store)), changes.New, wire.Bind(new(inbound.ListChanges), new(*changes.Service)),
 		audit.NewSealer, wire.Bind(new(inbound.AuditSealer), new(*audit.Sealer)),
-		requestPasswords, wire.Bind(new(outbound.Passwords), new(*passwords.Passwords)),
 		members.New, wire.Bind(new(inbound.Accounts), new(*members.Service)), wire.Bind(new(inbound.SignInElsewhere), new(*members.Service)), wire.Bind(new(inbound.MemberSessions), new(*members.Service)), members.NewMemberships, wire.Bind(new(inbound.Memberships), new(*members.Memberships)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil

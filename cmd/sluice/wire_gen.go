@@ -13,7 +13,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
-	"github.com/sluicehq/sluice/adapters/passwords"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
@@ -51,13 +50,12 @@ import (
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
-// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, provider with whom they sign in, lists the memory for what changes in lists, storage what is kept for a
+// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, hashes what checks their passwords, provider with whom they sign in, lists the memory for what changes in lists, storage what is kept for a
 // tenant and kept how long entries of the audit log are.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
-	passwords := requestPasswords(opts)
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, hashes outbound.Passwords, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
 	clock := system.Clock{}
 	random := system.Random{}
-	service := members.New(work, passwords, provider, limiter, clock, random)
+	service := members.New(work, hashes, provider, limiter, clock, random)
 	directoryDirectory := offeredTypes(work, code)
 	admissionService := admission.New(directoryDirectory, service, limiter, clock)
 	compiler := linkedCompiler(public, key)
@@ -270,11 +268,6 @@ func connectedDispatcher(work outbound.UnitOfWork, sender outbound.Sender, clock
 func connectedWorker(work outbound.UnitOfWork, nodes2 outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler, directory2 outbound.Directory,
 	signals outbound.RunSignals, random outbound.Random, key run2.Key, budgets outbound.Budgets, opts worker.Options, credentials outbound.Credentials) *worker.Worker {
 	return worker.New(work, nodes2, endpoints, compiler, directory2, signals, random, key, budgets, opts).WithCredentials(credentials)
-}
-
-// requestPasswords hashes within the memory for requests.
-func requestPasswords(opts httpapi.Options) *passwords.Passwords {
-	return passwords.New(opts.Memory.Intake)
 }
 
 // recordedWork has the audit log say what a command changes.

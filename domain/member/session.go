@@ -14,6 +14,9 @@ const (
 	SessionLife = 7 * 24 * time.Hour // in any case
 )
 
+// EndedRetention is how long a session or a link is kept that has ended: for as much as the clocks of gateways may differ.
+const EndedRetention = time.Hour
+
 // UsedResolution is how exactly the use of a session is noted.
 const UsedResolution = time.Minute
 
@@ -41,7 +44,10 @@ type SessionState struct {
 }
 
 // Browser is what is known of who signs in.
-type Browser struct{ Agent, Address string }
+type Browser struct {
+	Agent, Address string
+	Session        Token // of which it has a cookie already, if it has
+}
 
 // NewSession signs a user in.
 func NewSession(id SessionID, user tenant.UserID, token Token, from Browser, now time.Time) *Session {

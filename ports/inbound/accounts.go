@@ -13,8 +13,9 @@ import (
 // session has a minute everything is RateLimited with the code rate_limit_exceeded.
 type Accounts interface {
 	// SignIn begins a session. Every reason to refuse it is the same Unauthenticated error with the code
-	// sign_in_refused, and takes as long. Too many attempts from one address or for one account are RateLimited
-	// with the code too_many_sign_ins.
+	// sign_in_refused, and takes as long. Too many attempts from one address, or for one account from there
+	// or from anywhere, are RateLimited with the code too_many_sign_ins. A session that the browser had before ends,
+	// here as wherever else one begins.
 	SignIn(ctx context.Context, asked Login, from member.Browser) (Begun, error)
 
 	// WhoAmI returns who is signed in, with the active tenants that the user is a member of.
@@ -35,7 +36,8 @@ type Accounts interface {
 	// RateLimited with the code too_many_sign_ins.
 	ChangePassword(ctx context.Context, token member.Token, current, chosen string) error
 
-	// Link says what a link is for, without using it. The errors are those of UseLink.
+	// Link says what a link is for, without using it. The errors are those of UseLink; only looks at links that are
+	// not good count.
 	Link(ctx context.Context, link member.Token, from member.Browser) (OpenLink, error)
 
 	// UseLink begins a session by a link, once. An invitation or a reset sets the password, which is needed and may
@@ -85,8 +87,9 @@ type SignInElsewhere interface {
 	// Enabled says whether there is a provider.
 	Enabled() bool
 
-	// Start returns where a browser goes, and what it has to bring back.
-	Start(ctx context.Context) (Departure, error)
+	// Start returns where a browser goes, and what it has to bring back. Too many of them from one address are
+	// RateLimited with the code too_many_sign_ins.
+	Start(ctx context.Context, from member.Browser) (Departure, error)
 
 	// Finish begins a session for whoever came back with a code. A state that is not the browser's, and whatever
 	// else is wrong with somebody, is Unauthenticated with the code sign_in_refused or identity_refused. A user

@@ -44,6 +44,10 @@ type Upkeep interface {
 	// tenant.TokenRetention ago.
 	SweepEmbedTokens(ctx context.Context) (removed int, err error)
 
+	// SweepSessions does the same with sessions of people, and the links by which they come in, that ended longer
+	// than member.EndedRetention ago.
+	SweepSessions(ctx context.Context) (removed int, err error)
+
 	// SweepProcesses removes processes that were last seen longer than process.Retention ago.
 	SweepProcesses(ctx context.Context) (removed int, err error)
 }

@@ -16,6 +16,15 @@ type MemberStores struct {
 	OfUsers     MembershipsOfUsers
 	Sessions    SessionRepository
 	Links       LinkRepository
+
+	EndedSessions Ended
+	EndedLinks    Ended
+}
+
+// Ended are the records of a kind that have ended, whosever they are.
+type Ended interface {
+	// Sweep removes at most limit of those that ended before the time, and returns how many.
+	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
 // UserRepository keeps users. They belong to no tenant, so it is scoped to none: a caller of a tenant

@@ -54,6 +54,7 @@ func Members(t *testing.T, open OpenStore) {
 	t.Run("Memberships", func(t *testing.T) { membershipRepository(t, open) })
 	t.Run("Sessions", func(t *testing.T) { sessionRepository(t, open) })
 	t.Run("Links", func(t *testing.T) { linkRepository(t, open) })
+	t.Run("Sweeps", func(t *testing.T) { signInSweeps(t, open) })
 }
 
 func userRepository(t *testing.T, open OpenStore) {

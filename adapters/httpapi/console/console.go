@@ -118,10 +118,11 @@ func (a *Console) Serve(engine *gin.Engine) (routes []Route) {
 }
 
 // Guard refuses requests that another site makes a browser send, and those that could be read on their way. A cookie
-// is sent by whoever has the browser send it, and in clear where there is no TLS.
+// is sent by whoever has the browser send it, and in clear where there is no TLS. A proxy may name the gateway's own
+// address as the host that was asked for, so whatever has come through one is no request of this machine.
 func (a *Console) Guard(c *gin.Context) error {
 	c.Writer.Header().Set("Cache-Control", "no-store")
-	if !a.isSecure() && !isLoopback(c.Request.Host) {
+	if !a.isSecure() && (!isLoopback(c.Request.Host) || isForwarded(c.Request.Header)) {
 		return domain.Fail(domain.Forbidden, "https_required",
 			"The console is served over TLS only, except on localhost. Put a proxy with TLS in front of the gateway, and its https:// address into SLUICE_PUBLIC_URL.")
 	}
@@ -133,6 +134,11 @@ func (a *Console) Guard(c *gin.Context) error {
 
 // isSecure says whether browsers reach the console by TLS.
 func (a *Console) isSecure() bool { return strings.HasPrefix(a.opts.PublicURL(), "https://") }
+
+// isForwarded says whether a proxy has passed a request on.
+func isForwarded(h http.Header) bool {
+	return len(h.Values("X-Forwarded-For"))+len(h.Values("X-Forwarded-Proto"))+len(h.Values("Forwarded")) > 0
+}
 
 func isLoopback(hostport string) bool {
 	u := url.URL{Host: hostport}
@@ -195,7 +201,8 @@ func errSignedOut() error {
 }
 
 func (a *Console) browser(c *gin.Context) member.Browser {
-	return member.Browser{Agent: c.GetHeader("User-Agent"), Address: a.opts.Address(c)}
+	token, _ := a.Session(c.Request)
+	return member.Browser{Agent: c.GetHeader("User-Agent"), Address: a.opts.Address(c), Session: token}
 }
 
 // begun gives the browser the session.

@@ -106,18 +106,17 @@ func (a *Console) takeSignOut(c *gin.Context, _ *words) error {
 }
 
 // open returns a link that can be used.
-func (a *Console) open(c *gin.Context) (link member.Token, open inbound.OpenLink, err error) {
+func (a *Console) open(c *gin.Context) (inbound.OpenLink, error) {
 	link, ok := member.ParseToken(c.Param("token"))
 	if !ok {
-		return link, open, member.LinkEnded()
+		return inbound.OpenLink{}, member.LinkEnded()
 	}
-	open, err = a.accounts.Link(c.Request.Context(), link, a.browser(c))
-	return link, open, err
+	return a.accounts.Link(c.Request.Context(), link, a.browser(c))
 }
 
 // showLink asks before it uses a link: what reads mails opens it first.
 func (a *Console) showLink(c *gin.Context, w *words) error {
-	_, open, err := a.open(c)
+	open, err := a.open(c)
 	if err != nil {
 		return err
 	}
@@ -126,9 +125,9 @@ func (a *Console) showLink(c *gin.Context, w *words) error {
 
 // takeLink uses it.
 func (a *Console) takeLink(c *gin.Context, w *words) error {
-	link, open, err := a.open(c)
-	if err != nil {
-		return err
+	link, ok := member.ParseToken(c.Param("token"))
+	if !ok {
+		return member.LinkEnded()
 	}
 	given, err := readForm(c)
 	if err != nil {
@@ -137,6 +136,10 @@ func (a *Console) takeLink(c *gin.Context, w *words) error {
 	s, err := a.accounts.UseLink(c.Request.Context(), link, given.Get("password"), a.browser(c))
 	var known *domain.Error
 	if errors.As(err, &known) && known.Code == "password_invalid" {
+		open, err := a.open(c)
+		if err != nil {
+			return err
+		}
 		exchange.StateOf(c).Code = known.Code
 		return writePage(c, http.StatusBadRequest, w, linkView(w, open, w.passwordProblem(known.Violations)))
 	}
@@ -154,7 +157,7 @@ func (a *Console) leave(c *gin.Context, _ *words) error {
 	if !a.elsewhere.Enabled() {
 		return errNoProvider()
 	}
-	to, err := a.elsewhere.Start(c.Request.Context())
+	to, err := a.elsewhere.Start(c.Request.Context(), a.browser(c))
 	if err != nil {
 		return err
 	}
