@@ -166,7 +166,10 @@ func (m *Memberships) checkInvitation(ctx context.Context, st outbound.Stores, w
 	}
 	elsewhere := u.VouchedBy() != who.Tenant() || u.IsOperator()
 	for _, of := range all {
-		elsewhere = elsewhere || of.Tenant.ID() != who.Tenant()
+		if of.Tenant.ID() == who.Tenant() {
+			return nil // who is a member already is refused as that
+		}
+		elsewhere = true
 	}
 	if elsewhere {
 		return domain.Fail(domain.Conflict, "invitation_needs_mail", "There is an account with this address already, and without a mail server nobody can ask the person. The operator can add the member: sluice member add.")
