@@ -130,9 +130,13 @@ func (s auditChain) Sealed(ctx context.Context, owner tenant.ID, behind int64, l
 }
 
 // Aged reads whose entries are old.
-func (s auditChain) Aged(ctx context.Context, before time.Time, limit int) ([]tenant.ID, error) {
+func (s auditChain) Aged(ctx context.Context, before time.Time, behind *tenant.ID, limit int) ([]tenant.ID, error) {
+	condition, args := ``, []any{before.UTC(), limit}
+	if behind != nil {
+		condition, args = ` AND tenant_id > $3`, append(args, string(*behind))
+	}
 	var ids []tenant.ID
-	err := s.ReadRows(ctx, "look for old entries", &ids, `SELECT DISTINCT tenant_id FROM audit_entries WHERE at < $1 AND seq IS NOT NULL ORDER BY tenant_id LIMIT $2`, before.UTC(), limit)
+	err := s.ReadRows(ctx, "look for old entries", &ids, `SELECT DISTINCT tenant_id FROM audit_entries WHERE at < $1 AND seq IS NOT NULL`+condition+` ORDER BY tenant_id LIMIT $2`, args...)
 	return ids, err
 }
 

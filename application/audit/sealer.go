@@ -116,24 +116,31 @@ func (s *Sealer) OldestUnsealed() time.Duration {
 	return max(0, s.clock.Now().Sub(*since))
 }
 
-// Prune removes old entries.
+// Prune removes old entries. Where it fails with a chain, it goes on with the others.
 func (s *Sealer) Prune(ctx context.Context) (removed int, err error) {
 	before := s.clock.Now().Add(-time.Duration(s.keep))
-	for {
+	for behind := (*tenant.ID)(nil); ; {
 		var aged []tenant.ID
-		err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-			aged, err = st.Audit.Chain.Aged(ctx, before, maxChains)
+		failed := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+			aged, err = st.Audit.Chain.Aged(ctx, before, behind, maxChains)
 			return err
 		})
-		some := 0
+		if failed != nil || len(aged) == 0 {
+			return removed, errors.Join(err, failed)
+		}
 		for _, owner := range aged {
-			n, failed := s.pruneSome(ctx, owner, before)
-			some, err = some+n, errors.Join(err, failed)
+			n, failed := s.pruneChain(ctx, owner, before)
+			removed, err = removed+n, errors.Join(err, failed)
 		}
-		if removed += some; some == 0 || err != nil {
-			return removed, err
-		}
+		behind = &aged[len(aged)-1]
 	}
+}
+
+func (s *Sealer) pruneChain(ctx context.Context, owner tenant.ID, before time.Time) (removed int, err error) {
+	for n := batch; n == batch && err == nil; removed += n {
+		n, err = s.pruneSome(ctx, owner, before)
+	}
+	return removed, err
 }
 
 // pruneSome removes entries from the beginning of a chain that are old, up to the first that is not: those of a clock
