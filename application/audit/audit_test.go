@@ -227,6 +227,41 @@ func TestTheSealerSealsAllLogsAndOldEntriesGo(t *testing.T) {
 	})
 }
 
+func TestABusyChainHasNoOtherWaitForAllOfIt(t *testing.T) {
+	onEach(t, func(e env) {
+		busy, quiet := e.tenant().ID(), e.tenant().ID()
+		e.append(busy, 500)
+		e.clock.Set(noon.Add(time.Minute))
+		e.append(quiet, 1)
+		stopped := errors.New("stopped")
+		if err := recording.NewSealer(&limited{e.store, 2, stopped}, e.clock, recording.Retention(time.Hour)).Seal(e.Context()); !errors.Is(err, stopped) {
+			e.Error(err)
+		}
+		if v := e.verify(quiet); v.Checked != 1 {
+			e.Error("it waits for a busy one")
+		}
+		e.seal()
+		if v := e.verify(busy); v.Checked != 500 || v.Failed > 0 {
+			e.Error(v.Checked, v.Problems)
+		}
+	})
+}
+
+// limited fails after some units that write.
+type limited struct {
+	outbound.UnitOfWork
+	left int
+	with error
+}
+
+// Do fails when none is left.
+func (l *limited) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	if l.left--; l.left < 0 {
+		return l.with
+	}
+	return l.UnitOfWork.Do(ctx, fn)
+}
+
 func TestPruningGoesOnBehindAChainThatFails(t *testing.T) {
 	onEach(t, func(e env) {
 		owners := []tenant.ID{e.tenant().ID(), e.tenant().ID(), e.tenant().ID()}

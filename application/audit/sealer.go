@@ -54,32 +54,40 @@ func (s *Sealer) Run(ctx context.Context, failed func(error)) {
 	}
 }
 
-// Seal seals what there is.
+// Seal seals what there is: a batch of each chain at a time, so that a busy one has no other wait long.
 func (s *Sealer) Seal(ctx context.Context) error {
+	for {
+		more, err := s.sealEach(ctx)
+		if !more { // what failed in a pass before was tried again
+			return err
+		}
+	}
+}
+
+// sealEach seals a batch of each chain, and says whether there is more that can be sealed at once.
+func (s *Sealer) sealEach(ctx context.Context) (more bool, err error) {
 	var waiting []outbound.AuditBacklog
-	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 		waiting, err = st.Audit.Sealing.Unsealed(ctx, maxChains)
 		return err
 	})
-	if err != nil || len(waiting) == 0 {
-		if err == nil {
-			s.oldest.Store(nil)
-		}
-		return err
+	if err != nil {
+		return false, err
 	}
-	s.oldest.Store(&waiting[0].Since)
+	if len(waiting) > 0 {
+		s.oldest.Store(&waiting[0].Since)
+	}
+	sealed := 0
 	for _, w := range waiting {
-		for n := batch; n == batch; {
-			var failed error
-			if n, failed = s.sealSome(ctx, w.Tenant); failed != nil {
-				err = errors.Join(err, failed)
-			}
-		}
+		n, failed := s.sealSome(ctx, w.Tenant)
+		sealed, err = sealed+n, errors.Join(err, failed)
+		more = more || n == batch
 	}
-	if err == nil && len(waiting) < maxChains {
+	more = more || len(waiting) == maxChains && sealed > 0
+	if err == nil && len(waiting) < maxChains && !more {
 		s.oldest.Store(nil)
 	}
-	return err
+	return more, err
 }
 
 // sealSome seals a batch, and returns how many entries it had.
