@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
@@ -47,7 +48,9 @@ func (row *auditRow) Size() int { return len(row.Said) }
 // SizeSQL is the same, of the columns.
 func (*auditRow) SizeSQL() string { return `octet_length(said)` }
 
-func (row auditRow) restore() (audit.Entry, error) {
+// restore makes the entry. Of one whose values cannot be read there is one that says so, and which verification finds:
+// who can write to the table must not be able to stop what reads the log.
+func (row auditRow) restore() audit.Entry {
 	e := audit.Entry{
 		ID: audit.ID(row.ID), Tenant: tenant.ID(row.Tenant), At: row.At.UTC(), ActorKind: audit.ActorKind(row.ActorKind), ActorID: row.ActorID, Action: row.Action,
 		Target: audit.Target{Kind: row.TargetKind, ID: row.TargetID}, RequestID: row.RequestID,
@@ -57,15 +60,19 @@ func (row auditRow) restore() (audit.Entry, error) {
 		copy(e.Hash[:], row.Hash) // one of another length was altered, and so it is found
 	}
 	var said [][5]string
-	if err := json.Unmarshal([]byte(row.Said), &said); err != nil {
-		return e, fmt.Errorf("audit entry %s: %w", row.ID, err)
+	if err := json.Unmarshal([]byte(row.Said), &said); err != nil || slices.ContainsFunc(said, func(v [5]string) bool { return !isJSON(v[1]) || !isJSON(v[2]) }) {
+		e.Values = []audit.Value{audit.Unreadable(row.Said)}
+		return e
 	}
 	for _, v := range said {
 		hash, _ := audit.ParseHash(v[4]) // one that is none was altered
 		e.Values = append(e.Values, audit.Value{Name: v[0], Old: v[1], New: v[2], Salt: v[3], Hash: hash})
 	}
-	return e, nil
+	return e
 }
+
+// isJSON says whether a text is a value, or none.
+func isJSON(text string) bool { return text == "" || json.Valid([]byte(text)) }
 
 func encodeSaid(values []audit.Value) (string, error) {
 	said := make([][5]string, len(values))
@@ -114,7 +121,7 @@ func auditList(owner tenant.ID, f audit.Filter) *core.List {
 
 // List reads a page of a tenant's entries.
 func (s auditLog) List(ctx context.Context, owner tenant.ID, f audit.Filter, q domain.Query) (domain.Page[audit.Entry], error) {
-	return core.ReadPage(ctx, s.Unit, auditList(owner, f), q, auditRow.restore)
+	return core.ReadPage(ctx, s.Unit, auditList(owner, f), q, func(row auditRow) (audit.Entry, error) { return row.restore(), nil })
 }
 
 // After reads entries behind a place.
@@ -138,10 +145,7 @@ func (s auditLog) entries(ctx context.Context, condition string, args ...any) ([
 	}
 	all := make([]audit.Entry, len(rows))
 	for i, row := range rows {
-		var err error
-		if all[i], err = row.restore(); err != nil {
-			return nil, err
-		}
+		all[i] = row.restore()
 	}
 	return all, nil
 }

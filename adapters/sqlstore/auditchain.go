@@ -3,7 +3,10 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
@@ -75,13 +78,34 @@ func (s auditSealing) Next(ctx context.Context, owner tenant.ID, limit int) ([]a
 	return auditLog(s).entries(ctx, `tenant_id = $1 AND seq IS NULL ORDER BY at, id LIMIT $2`, string(owner), limit)
 }
 
+// sealedRow is a row of [core.Dialect.Rows].
+type sealedRow struct {
+	Tenant string `json:"tenant_id"`
+	ID     string `json:"id"`
+	Seq    string `json:"seq"`
+	Hash   string `json:"hash"`
+}
+
+var errSealedMeanwhile = errors.New("entries of the audit log were sealed or deleted meanwhile")
+
 // Seal keeps places and hashes.
 func (s auditSealing) Seal(ctx context.Context, head audit.Head, entries []audit.Entry) error {
-	for _, e := range entries {
-		_, err := s.Exec(ctx, "seal an entry", `UPDATE audit_entries SET seq = $1, hash = $2 WHERE tenant_id = $3 AND id = $4 AND seq IS NULL`, e.Sequence, e.Hash[:], string(e.Tenant), string(e.ID))
-		if err != nil {
-			return err
-		}
+	rows := make([]sealedRow, len(entries))
+	for i, e := range entries {
+		rows[i] = sealedRow{string(e.Tenant), string(e.ID), strconv.FormatInt(e.Sequence, 10), `\x` + e.Hash.String()}
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return s.Fail(fmt.Errorf("encode places in a chain: %w", err))
+	}
+	n, err := s.Exec(ctx, "seal entries", `UPDATE audit_entries AS e SET seq = CAST(r.seq AS bigint), hash = r.hash FROM `+
+		s.store.dialect.Rows(1, core.Column{Name: "tenant_id"}, core.Column{Name: "id"}, core.Column{Name: "seq"}, core.Column{Name: "hash", Bytes: true})+
+		` WHERE e.tenant_id = r.tenant_id AND e.id = r.id AND e.seq IS NULL`, string(text))
+	if err != nil {
+		return err
+	}
+	if int(n) < len(entries) {
+		return s.Fail(&core.Collision{Cause: errSealedMeanwhile})
 	}
 	return auditChain(s).keep(ctx, head)
 }
@@ -130,9 +154,13 @@ func (s auditChain) Sealed(ctx context.Context, owner tenant.ID, behind int64, l
 }
 
 // Aged reads whose entries are old.
-func (s auditChain) Aged(ctx context.Context, before time.Time, limit int) ([]tenant.ID, error) {
+func (s auditChain) Aged(ctx context.Context, before time.Time, behind *tenant.ID, limit int) ([]tenant.ID, error) {
+	condition, args := ``, []any{before.UTC(), limit}
+	if behind != nil {
+		condition, args = ` AND tenant_id > $3`, append(args, string(*behind))
+	}
 	var ids []tenant.ID
-	err := s.ReadRows(ctx, "look for old entries", &ids, `SELECT DISTINCT tenant_id FROM audit_entries WHERE at < $1 AND seq IS NOT NULL ORDER BY tenant_id LIMIT $2`, before.UTC(), limit)
+	err := s.ReadRows(ctx, "look for old entries", &ids, `SELECT DISTINCT tenant_id FROM audit_entries WHERE at < $1 AND seq IS NOT NULL`+condition+` ORDER BY tenant_id LIMIT $2`, args...)
 	return ids, err
 }
 

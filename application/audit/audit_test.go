@@ -83,6 +83,17 @@ func (e env) register(owner tenant.ID, n int) {
 	}
 }
 
+// append adds entries to a log.
+func (e env) append(owner tenant.ID, n int) {
+	e.Helper()
+	all := make([]audit.Entry, n)
+	for i := range all {
+		act := audit.Act{Actor: audit.Actor{Kind: audit.ByKey, ID: "key_1"}, Action: "createSubTenant"}
+		all[i] = audit.New(audit.ID(system.Random{}.ID(audit.IDPrefix)), act, owner, audit.Target{}, nil, domain.Facts{"name": domain.TextFact("1")}, e.clock.Now(), func() string { return "salt" })
+	}
+	e.do(e.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Audit.Log.Append(ctx, all...) })
+}
+
 func (e env) log(owner tenant.ID) (all []audit.Entry) {
 	e.Helper()
 	take := func(some []audit.Entry) error {
@@ -214,6 +225,73 @@ func TestTheSealerSealsAllLogsAndOldEntriesGo(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestABusyChainHasNoOtherWaitForAllOfIt(t *testing.T) {
+	onEach(t, func(e env) {
+		busy, quiet := e.tenant().ID(), e.tenant().ID()
+		e.append(busy, 500)
+		e.clock.Set(noon.Add(time.Minute))
+		e.append(quiet, 1)
+		stopped := errors.New("stopped")
+		if err := recording.NewSealer(&limited{e.store, 2, stopped}, e.clock, recording.Retention(time.Hour)).Seal(e.Context()); !errors.Is(err, stopped) {
+			e.Error(err)
+		}
+		if v := e.verify(quiet); v.Checked != 1 {
+			e.Error("it waits for a busy one")
+		}
+		e.seal()
+		if v := e.verify(busy); v.Checked != 500 || v.Failed > 0 {
+			e.Error(v.Checked, v.Problems)
+		}
+	})
+}
+
+// limited fails after some units that write.
+type limited struct {
+	outbound.UnitOfWork
+	left int
+	with error
+}
+
+// Do fails when none is left.
+func (l *limited) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	if l.left--; l.left < 0 {
+		return l.with
+	}
+	return l.UnitOfWork.Do(ctx, fn)
+}
+
+func TestPruningGoesOnBehindAChainThatFails(t *testing.T) {
+	onEach(t, func(e env) {
+		owners := []tenant.ID{e.tenant().ID(), e.tenant().ID(), e.tenant().ID()}
+		const each = 250 // more than are removed at a time
+		for _, owner := range owners {
+			e.append(owner, each)
+		}
+		e.seal()
+		e.clock.Set(noon.Add(100 * time.Hour))
+		gone := errors.New("this chain is broken")
+		n, err := recording.NewSealer(&failingOnce{UnitOfWork: e.store, with: gone}, e.clock, recording.Retention(48*time.Hour)).Prune(e.Context())
+		if n != 2*each || !errors.Is(err, gone) {
+			e.Error(n, err)
+		}
+	})
+}
+
+// failingOnce fails with its first unit that writes.
+type failingOnce struct {
+	outbound.UnitOfWork
+	with error
+}
+
+// Do fails the first time.
+func (f *failingOnce) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	if err := f.with; err != nil {
+		f.with = nil
+		return err
+	}
+	return f.UnitOfWork.Do(ctx, fn)
 }
 
 func TestASealerThatFailsSaysHowLongEntriesWait(t *testing.T) {

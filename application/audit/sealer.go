@@ -54,32 +54,40 @@ func (s *Sealer) Run(ctx context.Context, failed func(error)) {
 	}
 }
 
-// Seal seals what there is.
+// Seal seals what there is: a batch of each chain at a time, so that a busy one has no other wait long.
 func (s *Sealer) Seal(ctx context.Context) error {
+	for {
+		more, err := s.sealEach(ctx)
+		if !more { // what failed in a pass before was tried again
+			return err
+		}
+	}
+}
+
+// sealEach seals a batch of each chain, and says whether there is more that can be sealed at once.
+func (s *Sealer) sealEach(ctx context.Context) (more bool, err error) {
 	var waiting []outbound.AuditBacklog
-	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 		waiting, err = st.Audit.Sealing.Unsealed(ctx, maxChains)
 		return err
 	})
-	if err != nil || len(waiting) == 0 {
-		if err == nil {
-			s.oldest.Store(nil)
-		}
-		return err
+	if err != nil {
+		return false, err
 	}
-	s.oldest.Store(&waiting[0].Since)
+	if len(waiting) > 0 {
+		s.oldest.Store(&waiting[0].Since)
+	}
+	sealed := 0
 	for _, w := range waiting {
-		for n := batch; n == batch; {
-			var failed error
-			if n, failed = s.sealSome(ctx, w.Tenant); failed != nil {
-				err = errors.Join(err, failed)
-			}
-		}
+		n, failed := s.sealSome(ctx, w.Tenant)
+		sealed, err = sealed+n, errors.Join(err, failed)
+		more = more || n == batch
 	}
-	if err == nil && len(waiting) < maxChains {
+	more = more || len(waiting) == maxChains && sealed > 0
+	if err == nil && len(waiting) < maxChains && !more {
 		s.oldest.Store(nil)
 	}
-	return err
+	return more, err
 }
 
 // sealSome seals a batch, and returns how many entries it had.
@@ -116,24 +124,31 @@ func (s *Sealer) OldestUnsealed() time.Duration {
 	return max(0, s.clock.Now().Sub(*since))
 }
 
-// Prune removes old entries.
+// Prune removes old entries. Where it fails with a chain, it goes on with the others.
 func (s *Sealer) Prune(ctx context.Context) (removed int, err error) {
 	before := s.clock.Now().Add(-time.Duration(s.keep))
-	for {
+	for behind := (*tenant.ID)(nil); ; {
 		var aged []tenant.ID
-		err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-			aged, err = st.Audit.Chain.Aged(ctx, before, maxChains)
+		failed := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+			aged, err = st.Audit.Chain.Aged(ctx, before, behind, maxChains)
 			return err
 		})
-		some := 0
+		if failed != nil || len(aged) == 0 {
+			return removed, errors.Join(err, failed)
+		}
 		for _, owner := range aged {
-			n, failed := s.pruneSome(ctx, owner, before)
-			some, err = some+n, errors.Join(err, failed)
+			n, failed := s.pruneChain(ctx, owner, before)
+			removed, err = removed+n, errors.Join(err, failed)
 		}
-		if removed += some; some == 0 || err != nil {
-			return removed, err
-		}
+		behind = &aged[len(aged)-1]
 	}
+}
+
+func (s *Sealer) pruneChain(ctx context.Context, owner tenant.ID, before time.Time) (removed int, err error) {
+	for n := batch; n == batch && err == nil; removed += n {
+		n, err = s.pruneSome(ctx, owner, before)
+	}
+	return removed, err
 }
 
 // pruneSome removes entries from the beginning of a chain that are old, up to the first that is not: those of a clock

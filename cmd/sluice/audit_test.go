@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/domain/audit"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
 )
 
 // database opens the database of a binary beside the program.
@@ -75,6 +81,7 @@ func TestAnAuditLogThatWasTamperedWithIsFound(t *testing.T) {
 			"nothing, by itself":                 {},
 			"nothing, with a head":               {head: known},
 			"a value that was altered":           {do: []string{`UPDATE audit_entries SET said = replace(said, 'n3', 'x3') WHERE tenant_id = $owner`}, said: "changes.name was altered"},
+			"values that cannot be read":         {do: []string{`UPDATE audit_entries SET said = 'x' WHERE tenant_id = $owner AND seq = 5`}, said: "changes.unreadable was altered"},
 			"an actor that was altered":          {do: []string{`UPDATE audit_entries SET actor_id = 'key_other' WHERE tenant_id = $owner AND seq = 5`}, said: "entry 5"},
 			"a time that was altered":            {do: []string{`UPDATE audit_entries SET at = (SELECT at FROM audit_entries WHERE tenant_id = $owner AND seq = 1) WHERE tenant_id = $owner AND seq = 5`}, said: "entry 5"},
 			"an entry that is missing":           {do: []string{`DELETE FROM audit_entries WHERE tenant_id = $owner AND seq = 4`}, said: "1 missing before entry 5"},
@@ -97,6 +104,32 @@ func TestAnAuditLogThatWasTamperedWithIsFound(t *testing.T) {
 			exec(`DELETE FROM audit_entries`, `INSERT INTO audit_entries SELECT * FROM kept_entries`, `DELETE FROM audit_heads`, `INSERT INTO audit_heads SELECT * FROM kept_heads`)
 		}
 	})
+}
+
+// brokenChains are those of two tenants, of which the first one's cannot be read.
+type brokenChains struct{ inbound.AuditChains }
+
+// Heads hands out both.
+func (brokenChains) Heads(_ context.Context, take func(audit.Head) error) error {
+	return errors.Join(take(audit.Head{Tenant: "tenant_1"}), take(audit.Head{Tenant: "tenant_2"}))
+}
+
+// Verify fails for the first.
+func (brokenChains) Verify(_ context.Context, owner tenant.ID, _ *audit.Hash, _ func(int64)) (*audit.Verifier, error) {
+	if owner == "tenant_1" {
+		return nil, errors.New("a page is damaged")
+	}
+	return audit.NewVerifier(audit.Head{}, nil), nil
+}
+
+func TestVerificationGoesOnBehindALogThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	var out, errs strings.Builder
+	p := &program{stdout: &out, stderr: &errs}
+	err := p.verifyChains(t.Context(), brokenChains{}, "", nil)
+	if said := out.String(); !errors.Is(err, errNotWhole) || !strings.Contains(said, "it cannot be verified: a page is damaged") || !strings.Contains(said, "tenant_2 is whole") {
+		t.Error(err, said)
+	}
 }
 
 func TestCommandsAreRecordedAndTheirLogIsRead(t *testing.T) {

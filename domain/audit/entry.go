@@ -97,6 +97,10 @@ type Value struct {
 	Hash Hash
 }
 
+// Unreadable stands for the values of an entry of which nothing can be read but a text. It has no hash, and so the entry
+// counts as altered.
+func Unreadable(text string) Value { return Value{Name: changePrefix + "unreadable", New: quote(text)} }
+
 // Names of values. A field that changed has a prefix of its own.
 const (
 	actorName    = "actor.name"

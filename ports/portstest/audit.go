@@ -156,6 +156,24 @@ func auditLog(t *testing.T, open OpenStore) {
 				})
 			}
 		},
+		"of values that cannot be read there is one that says so, and the entry is sealed and counts as altered": func(f fixture) {
+			owner := f.tenant().ID()
+			broken := entry(owner, 0, nil)
+			broken.Values[len(broken.Values)-1].New = `{"`
+			f.audited(broken, entry(owner, 1, nil))
+			f.seal(owner, 10)
+			head, all := f.chain(owner)
+			if len(all) != 2 || len(all[0].Changes()) != 1 || all[0].Changes()[0].Field != "unreadable" || len(all[1].Values) != len(broken.Values) {
+				f.Fatalf("%+v", all)
+			}
+			v := audit.NewVerifier(head, nil)
+			for _, e := range all {
+				v.Next(e)
+			}
+			if v.Finish(); v.Failed != 1 || v.Problems[0].Sequence != 1 {
+				f.Error(v.Problems)
+			}
+		},
 		"what is not committed is not there": func(f fixture) {
 			owner := f.tenant().ID()
 			_ = f.try(func(ctx context.Context, st outbound.Stores) error {
@@ -281,7 +299,12 @@ func auditChain(t *testing.T, open OpenStore) {
 			f.audited(entry(owner, 0, nil), entry(owner, 1, nil), entry(owner, 2, nil), entry(fresh, 2, nil))
 			aged := func() (found []tenant.ID) {
 				f.newest(func(ctx context.Context, st outbound.Stores) (err error) {
-					found, err = st.Audit.Chain.Aged(ctx, noon.Add(2*time.Second), 10)
+					found, err = st.Audit.Chain.Aged(ctx, noon.Add(2*time.Second), nil, 10)
+					if err == nil && len(found) > 0 {
+						if more, _ := st.Audit.Chain.Aged(ctx, noon.Add(2*time.Second), &found[len(found)-1], 10); len(more) > 0 {
+							f.Error("behind the last", more)
+						}
+					}
 					return err
 				})
 				return found

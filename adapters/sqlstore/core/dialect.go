@@ -42,5 +42,8 @@ type Dialect struct {
 type Column struct {
 	Name string
 	Time bool // an instant, written as [TimeFormat] says
-	JSON bool // any value; without either it is a text
+	JSON bool // any value
+
+	// Bytes are written in hexadecimal digits behind `\x`, as PostgreSQL reads them. A column that is none of these is a text.
+	Bytes bool
 }

@@ -56,6 +56,8 @@ var dialect = sqlstore.Dialect{
 					kind = " timestamptz"
 				case c.JSON:
 					kind = " json"
+				case c.Bytes:
+					kind = " bytea"
 				}
 				defined[i] = c.Name + kind
 			}

@@ -45,7 +45,11 @@ var dialect = sqlstore.Dialect{
 		Rows: func(parameter int, columns ...core.Column) string {
 			selected := make([]string, len(columns))
 			for i, c := range columns {
-				selected[i] = "value ->> '" + c.Name + "' AS " + c.Name
+				value := "value ->> '" + c.Name + "'"
+				if c.Bytes {
+					value = "unhex(substr(" + value + ", 3))"
+				}
+				selected[i] = value + " AS " + c.Name
 			}
 			// Without MATERIALIZED each column would have the object written as text, and read again.
 			return fmt.Sprintf("(WITH objects AS MATERIALIZED (SELECT value FROM jsonb_each($%d)) SELECT %s FROM objects) AS r", parameter, strings.Join(selected, ", "))
