@@ -258,7 +258,7 @@ func TestWhoCameInByALinkThatAnAdminWasShownJoinsNoOtherTenantUnasked(t *testing
 		_, err := mailing.Add(t.Context(), who, domain.IdempotencyKey{}, d)
 		e.fails(err, "user_not_confirmed")
 	}
-	if err := all.End(t.Context(), tenant.Operator("tenant_1"), shown.Member.Membership.ID(), domain.Expected{}); err != nil {
+	if err := all.End(t.Context(), tenant.Operator("tenant_1"), shown.Membership.ID(), domain.Expected{}); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := all.Add(t.Context(), admin, domain.IdempotencyKey{}, d); err != nil || again.Link != "" {
@@ -287,7 +287,7 @@ func TestAnAdminInvitesNobodyAgainAndAgain(t *testing.T) {
 	add := func(who tenant.Caller, address string) error {
 		added, err := all.Add(t.Context(), who, domain.IdempotencyKey{}, inbound.MemberDraft{Email: address, Role: tenant.ViewerRole})
 		if err == nil {
-			err = all.End(t.Context(), who, added.Member.Membership.ID(), domain.Expected{})
+			err = all.End(t.Context(), who, added.Membership.ID(), domain.Expected{})
 		}
 		return err
 	}
