@@ -83,8 +83,11 @@ func (m *Memberships) limit(ctx context.Context, who tenant.Caller, address stri
 		return nil
 	}
 	of := "invite/" + string(who.Tenant())
-	for subject, most := range map[string]int{of: addedByTenant, of + "/" + strings.ToLower(address): addedOfPerson} {
-		allowed, err := m.limiter.Allow(ctx, subject, most, addedWithin)
+	for _, count := range []struct {
+		subject string
+		most    int
+	}{{of + "/" + strings.ToLower(address), addedOfPerson}, {of, addedByTenant}} {
+		allowed, err := m.limiter.Allow(ctx, count.subject, count.most, addedWithin)
 		if err != nil {
 			return err
 		}
