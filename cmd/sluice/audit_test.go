@@ -173,7 +173,7 @@ func TestCommandsAreRecordedAndTheirLogIsRead(t *testing.T) {
 	}
 	b.ok("tenant", "delete", owner, "--yes")
 	b.ok("secrets", "rotate")
-	if diff := cmp.Diff([]string{"createTenant tenant", "changeTenant tenant", "suspendTenant tenant", "resumeTenant tenant", "deleteTenant tenant", "rotateSecrets secrets"}, actions()); diff != "" {
+	if diff := cmp.Diff(append(append([]string{"createTenant tenant"}, theirs...), "deleteTenant tenant", "rotateSecrets secrets"), actions()); diff != "" {
 		t.Error(diff)
 	}
 }
