@@ -142,8 +142,8 @@ func NewVerifier(head Head, known *Known) *Verifier {
 	return v
 }
 
-func (k *Known) is(sequence int64, hash Hash) bool {
-	return k.Hash == hash && (k.Sequence == 0 || k.Sequence == sequence)
+func (k *Known) is(sequence int64, of Hash) bool {
+	return k.Hash == of && (k.Sequence == 0 || k.Sequence == sequence)
 }
 
 // Retain says from when on all entries should still be there.
