@@ -58,10 +58,11 @@ func (s auditSealing) Unsealed(ctx context.Context, limit int) ([]outbound.Audit
 	return all, err
 }
 
-// Hold makes the head if there is none, and claims it.
+// Hold makes the head if there is none and there are entries, and claims it.
 func (s auditSealing) Hold(ctx context.Context, owner tenant.ID) (head audit.Head, ok bool, err error) {
 	var none audit.Hash
-	_, err = s.Exec(ctx, "begin a chain", `INSERT INTO audit_heads (tenant_id, seq, hash, pruned_seq, pruned_hash) VALUES ($1, 0, $2, 0, $2) ON CONFLICT (tenant_id) DO NOTHING`, string(owner), none[:])
+	_, err = s.Exec(ctx, "begin a chain", `INSERT INTO audit_heads (tenant_id, seq, hash, pruned_seq, pruned_hash)
+		SELECT e.tenant_id, 0, $2, 0, $2 FROM audit_entries e WHERE e.tenant_id = $1 LIMIT 1 ON CONFLICT (tenant_id) DO NOTHING`, string(owner), none[:])
 	if err != nil {
 		return head, false, err
 	}
@@ -170,4 +171,20 @@ func (s auditChain) Prune(ctx context.Context, head audit.Head) error {
 		return err
 	}
 	return s.keep(ctx, head)
+}
+
+// Sweep removes what is left of tenants that are gone. Whose logs there are it finds by going from one to the next in
+// the index, not through all entries.
+func (s auditChain) Sweep(ctx context.Context) (removed int, err error) {
+	for _, table := range []string{"audit_heads", "audit_entries"} {
+		n, err := s.ExecSlow(ctx, "sweep the audit log", `WITH RECURSIVE logs (id) AS (
+				SELECT min(tenant_id) FROM `+table+` WHERE tenant_id > ''
+				UNION ALL SELECT (SELECT min(l.tenant_id) FROM `+table+` l WHERE l.tenant_id > logs.id) FROM logs WHERE logs.id IS NOT NULL
+			) DELETE FROM `+table+` WHERE tenant_id IN (SELECT logs.id FROM logs WHERE logs.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = logs.id))`)
+		if err != nil {
+			return 0, err
+		}
+		removed += int(n)
+	}
+	return removed, nil
 }

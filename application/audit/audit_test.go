@@ -227,6 +227,45 @@ func TestTheSealerSealsAllLogsAndOldEntriesGo(t *testing.T) {
 	})
 }
 
+func TestNoHeadIsLeftOfATenantThatIsDeletedMeanwhile(t *testing.T) {
+	onEach(t, func(e env) {
+		owner := e.tenant().ID()
+		e.append(owner, 1)
+		late := &interrupted{UnitOfWork: e.store, before: func() {
+			e.do(e.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, owner) })
+		}}
+		if err := recording.NewSealer(late, e.clock, recording.Retention(time.Hour)).Seal(e.Context()); err != nil {
+			e.Error(err)
+		}
+		heads := func() (n int) {
+			if err := recording.NewChains(e.store).Heads(e.Context(), func(audit.Head) error { n++; return nil }); err != nil {
+				e.Error(err)
+			}
+			return n
+		}
+		if n := heads(); n > 0 {
+			e.Error("a head is left")
+		}
+		e.append(owner, 2) // by who had not seen the deletion
+		e.seal()
+		if n, err := e.sealer.Prune(e.Context()); n != 3 || err != nil || heads() > 0 {
+			e.Error(n, err, heads())
+		}
+	})
+}
+
+// interrupted has something happen before each unit that writes.
+type interrupted struct {
+	outbound.UnitOfWork
+	before func()
+}
+
+// Do runs it first.
+func (i *interrupted) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	i.before()
+	return i.UnitOfWork.Do(ctx, fn)
+}
+
 func TestABusyChainHasNoOtherWaitForAllOfIt(t *testing.T) {
 	onEach(t, func(e env) {
 		busy, quiet := e.tenant().ID(), e.tenant().ID()
@@ -279,17 +318,17 @@ func TestPruningGoesOnBehindAChainThatFails(t *testing.T) {
 	})
 }
 
-// failingOnce fails with its first unit that writes.
+// failingOnce fails with its second unit that writes: the first sweeps.
 type failingOnce struct {
 	outbound.UnitOfWork
-	with error
+	with  error
+	units int
 }
 
-// Do fails the first time.
+// Do fails the second time.
 func (f *failingOnce) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
-	if err := f.with; err != nil {
-		f.with = nil
-		return err
+	if f.units++; f.units == 2 {
+		return f.with
 	}
 	return f.UnitOfWork.Do(ctx, fn)
 }

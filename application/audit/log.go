@@ -96,7 +96,7 @@ func (c *Chains) Heads(ctx context.Context, take func(audit.Head) error) error {
 
 // Verify goes through a chain. What is sealed meanwhile is left to the next time; where old entries are removed
 // meanwhile, it begins again.
-func (c *Chains) Verify(ctx context.Context, owner tenant.ID, known *audit.Hash, progress func(checked int64)) (*audit.Verifier, error) {
+func (c *Chains) Verify(ctx context.Context, owner tenant.ID, known *audit.Known, progress func(checked int64)) (*audit.Verifier, error) {
 	for {
 		head, err := c.head(ctx, owner)
 		if err != nil {

@@ -1,12 +1,10 @@
 package audit
 
 import (
-	"cmp"
 	"context"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
-	"github.com/sluicehq/sluice/domain/audit"
 	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/hook"
@@ -48,36 +46,21 @@ type tenants struct {
 	*recorder
 }
 
-// logs are where a change of a tenant stands: in its own log, and in the operator's where it is the operator's.
-func (s tenants) logs(id tenant.ID) (all []tenant.ID) {
-	switch s.act.Actor.Kind {
-	case audit.ByOperator, audit.ByCommandLine:
-		return []tenant.ID{operators, id}
-	default:
-		return []tenant.ID{id}
-	}
-}
-
 // Insert adds the record and records it.
 func (s tenants) Insert(ctx context.Context, t *tenant.Tenant) error {
-	return s.made(operators, "tenant", string(t.ID()), t, s.TenantRepository.Insert(ctx, t))
+	return s.made(operators, tenantKind, string(t.ID()), t, s.TenantRepository.Insert(ctx, t))
 }
 
 // Update writes the record and records what changes.
 func (s tenants) Update(ctx context.Context, t *tenant.Tenant) error {
-	before, err := facts(s.Get(ctx, t.ID()))
-	if failed := s.TenantRepository.Update(ctx, t); failed != nil || err != nil {
-		return cmp.Or(failed, err)
-	}
-	for _, log := range s.logs(t.ID()) {
-		s.record(change{log: log, on: audit.Target{Kind: "tenant", ID: string(t.ID())}, before: before, after: t.Facts()})
-	}
-	return nil
+	return changed(s.recorder, t.ID(), tenantKind, string(t.ID()), t, func() (*tenant.Tenant, error) { return s.Get(ctx, t.ID()) }, func() error { return s.TenantRepository.Update(ctx, t) })
 }
+
+const tenantKind = "tenant"
 
 // Delete removes the record and records what it was.
 func (s tenants) Delete(ctx context.Context, id tenant.ID) error {
-	return removed(s.recorder, operators, "tenant", string(id), func() (*tenant.Tenant, error) { return s.Get(ctx, id) }, func() error { return s.TenantRepository.Delete(ctx, id) })
+	return removed(s.recorder, operators, tenantKind, string(id), func() (*tenant.Tenant, error) { return s.Get(ctx, id) }, func() error { return s.TenantRepository.Delete(ctx, id) })
 }
 
 type apiKeys struct {

@@ -99,8 +99,13 @@ func (s *Sealer) sealSome(ctx context.Context, owner tenant.ID) (n int, err erro
 			return err
 		}
 		next, err := st.Audit.Sealing.Next(ctx, owner, batch)
-		if err != nil || len(next) == 0 {
+		switch {
+		case err != nil:
 			return err
+		case len(next) == 0 && head.Sequence == 0:
+			return errGone
+		case len(next) == 0:
+			return nil
 		}
 		head.Seal(next)
 		if err := st.Audit.Sealing.Seal(ctx, head, next); err != nil {
@@ -109,11 +114,17 @@ func (s *Sealer) sealSome(ctx context.Context, owner tenant.ID) (n int, err erro
 		n = len(next)
 		return nil
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errGone):
+		return 0, nil
+	case err != nil:
 		return 0, err
 	}
 	return n, nil
 }
+
+// errGone ends a unit without the head that it made: the entries were deleted with their tenant meanwhile.
+var errGone = errors.New("there is nothing to seal")
 
 // OldestUnsealed is how long the oldest entry has waited that was there when the sealer last looked.
 func (s *Sealer) OldestUnsealed() time.Duration {
@@ -124,8 +135,13 @@ func (s *Sealer) OldestUnsealed() time.Duration {
 	return max(0, s.clock.Now().Sub(*since))
 }
 
-// Prune removes old entries. Where it fails with a chain, it goes on with the others.
+// Prune removes old entries, and what is left of tenants that are gone. Where it fails with a chain, it goes on with the
+// others.
 func (s *Sealer) Prune(ctx context.Context) (removed int, err error) {
+	err = s.work.Do(outbound.WithYieldingWrite(ctx), func(ctx context.Context, st outbound.Stores) (err error) {
+		removed, err = st.Audit.Chain.Sweep(ctx)
+		return err
+	})
 	before := s.clock.Now().Add(-time.Duration(s.keep))
 	for behind := (*tenant.ID)(nil); ; {
 		var aged []tenant.ID

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"maps"
+	"strconv"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -89,11 +91,35 @@ func (r *recorder) byOwner(id tenant.UserID, name string) {
 func (r *recorder) entries() (all []audit.Entry) {
 	for _, c := range r.changes {
 		e := newEntry(r.random, r.act, c.log, c.on, c.before, c.after, r.now)
-		if c.always || len(e.Changes()) > 0 {
-			all = append(all, e)
+		if !c.always && len(e.Changes()) == 0 {
+			continue
+		}
+		all = append(all, e)
+		if c.log != operators && r.byOperator() {
+			all = append(all, r.operatorsEntry(*c))
 		}
 	}
 	return all
+}
+
+// byOperator says whether the operator acts, whose log has what is done to tenants, too.
+func (r *recorder) byOperator() bool {
+	return r.act.Actor.Kind == audit.ByOperator || r.act.Actor.Kind == audit.ByCommandLine
+}
+
+// operatorsEntry says in the operator's log what stands in a tenant's, and whose record it is.
+func (r *recorder) operatorsEntry(c change) audit.Entry {
+	before, after := c.before, c.after
+	if c.on.Kind != tenantKind {
+		whose := &after
+		if before != nil && after == nil { // it was removed
+			whose = &before
+		}
+		said := domain.Facts{"tenantId": domain.TextFact(strconv.Quote(string(c.log)))}
+		maps.Copy(said, *whose)
+		*whose = said
+	}
+	return newEntry(r.random, r.act, operators, c.on, before, after, r.now)
 }
 
 func newEntry(random outbound.Random, act audit.Act, log tenant.ID, on audit.Target, before, after domain.Facts, now time.Time) audit.Entry {

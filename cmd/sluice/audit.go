@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -173,13 +174,20 @@ func (p *program) auditHeads() *cobra.Command {
 // errNotWhole is what verify fails with.
 var errNotWhole = errors.New("the audit log is not what was written")
 
+// beginning is the last entry that was removed because it was old.
+type beginning struct {
+	Sequence int64   `json:"behind"`
+	At       instant `json:"at"`
+}
+
 // shownChain is how the verification of a chain is printed as JSON.
 type shownChain struct {
-	Tenant   tenant.ID `json:"tenantId,omitempty"`
-	Checked  int64     `json:"checked"`
-	Erased   int64     `json:"erasedValues"`
-	Problems []string  `json:"problems"`
-	More     int64     `json:"moreProblems,omitempty"`
+	Tenant   tenant.ID  `json:"tenantId,omitempty"`
+	Begins   *beginning `json:"begins,omitempty"`
+	Checked  int64      `json:"checked"`
+	Erased   int64      `json:"erasedValues"`
+	Problems []string   `json:"problems"`
+	More     int64      `json:"moreProblems,omitempty"`
 }
 
 func (p *program) auditVerify() *cobra.Command {
@@ -188,35 +196,58 @@ func (p *program) auditVerify() *cobra.Command {
 		Use: "verify [--tenant TENANT [--head HASH]]", Short: "Check that no entry was altered, removed or moved", Args: exactly(),
 		Long: "Goes through the chain of each log, or of one, and says which entries were altered, are missing or stand elsewhere.\n" +
 			"It fails when there are some. Who can write to the database could make a chain anew: with --head, a hash that\n" +
-			"sluice audit heads printed earlier, the entries up to it must still be there. --tenant operator is the operator's\n" +
+			"sluice audit heads printed earlier, the entries up to it must still be there; with its number, as in\n" +
+			"7:5b1c…, verify can tell whether it is only older than what is kept. --tenant operator is the operator's\n" +
 			"own log. Entries of the last second are not in their chain yet.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var known *audit.Hash
+			var known *audit.Known
 			if head != "" {
-				hash, ok := audit.ParseHash(head)
-				if !ok || owner == "" {
-					return fmt.Errorf("%w: --head is 64 hexadecimal digits, and needs --tenant", errUsage)
+				var ok bool
+				if known, ok = readHead(head); !ok || owner == "" {
+					return fmt.Errorf("%w: --head is 64 hexadecimal digits, or a number, a colon and such digits, and needs --tenant", errUsage)
 				}
-				known = &hash
+			}
+			cfg, err := readConfig(p.environ)
+			if err != nil {
+				return err
 			}
 			return p.withChains(cmd, func(ctx context.Context, chains inbound.AuditChains) error {
-				return p.verifyChains(ctx, chains, owner, known)
+				return p.verifyChains(ctx, chains, owner, known, time.Now().Add(-cfg.AuditRetention))
 			})
 		},
 	}
 	cmd.Flags().StringVar(&owner, "tenant", "", "id of the tenant, or operator (default: all logs)")
-	cmd.Flags().StringVar(&head, "head", "", "hash that sluice audit heads printed for the log")
+	cmd.Flags().StringVar(&head, "head", "", "hash that sluice audit heads printed for the log, or NUMBER:HASH")
 	return cmd
 }
 
-func (p *program) verifyChains(ctx context.Context, chains inbound.AuditChains, owner string, known *audit.Hash) error {
+// readHead reads a hash, with the number of its entry in front of it or without.
+func readHead(text string) (*audit.Known, bool) {
+	var known audit.Known
+	if number, hash, numbered := strings.Cut(text, ":"); numbered {
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || n < 1 {
+			return nil, false
+		}
+		known.Sequence, text = n, hash
+	}
+	var ok bool
+	known.Hash, ok = audit.ParseHash(text)
+	return &known, ok
+}
+
+func (p *program) verifyChains(ctx context.Context, chains inbound.AuditChains, owner string, known *audit.Known, retained time.Time) error {
 	var all []shownChain
 	verify := func(id tenant.ID) error {
 		v, err := chains.Verify(ctx, id, known, p.showChecked(chainName(id)))
 		if err != nil {
 			return err
 		}
-		one := shownChain{id, v.Checked, v.Erased, []string{}, v.Failed - int64(len(v.Problems))}
+		v.Retain(retained)
+		one := shownChain{id, nil, v.Checked, v.Erased, []string{}, v.Failed - int64(len(v.Problems))}
+		if v.Begins.Sequence > 0 {
+			one.Begins = &beginning{v.Begins.Sequence, instant(v.Begins.At)}
+		}
 		for _, problem := range v.Problems {
 			one.Problems = append(one.Problems, problem.String())
 		}
@@ -254,7 +285,11 @@ func (p *program) printVerified(all []shownChain) error {
 		if len(one.Problems) > 0 {
 			result = "IS NOT WHOLE"
 		}
-		if err := p.printf("%s %s: %d entries checked, %d values erased\n", chainName(one.Tenant), result, one.Checked, one.Erased); err != nil {
+		begins := ""
+		if one.Begins != nil {
+			begins = fmt.Sprintf(", begins behind entry %d of %s", one.Begins.Sequence, shown(&one.Begins.At))
+		}
+		if err := p.printf("%s %s: %d entries checked, %d values erased%s\n", chainName(one.Tenant), result, one.Checked, one.Erased, begins); err != nil {
 			return err
 		}
 		for _, problem := range one.Problems {

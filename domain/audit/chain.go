@@ -116,23 +116,46 @@ const maxProblems = 100
 // Verifier goes through a chain, from its oldest entry to its newest.
 type Verifier struct {
 	head     Head
-	known    *Hash // a head that was exported; nil for none
-	isKnown  bool  // the exported head is an entry
-	sequence int64 // of the entry before
-	hash     Hash  // of the entry before
+	known    *Known // nil for none
+	isKnown  bool   // the exported head is an entry
+	sequence int64  // of the entry before
+	hash     Hash   // of the entry before
 
+	Begins   Anchor    // behind which what is kept begins
 	Checked  int64     // entries
 	Erased   int64     // values that were erased
 	Problems []Problem // the first ones
 	Failed   int64     // how many problems there are
 }
 
+// Known is where a chain ended, as it was exported.
+type Known struct {
+	Sequence int64 // 0 where only the hash is known
+	Hash     Hash
+}
+
 // NewVerifier begins with the head. known is one that was exported earlier, whose entry must still be there; nil for
 // none.
-func NewVerifier(head Head, known *Hash) *Verifier {
-	v := &Verifier{head: head, known: known, sequence: head.Pruned.Sequence, hash: head.Pruned.Hash}
-	v.isKnown = known == nil || *known == v.hash
+func NewVerifier(head Head, known *Known) *Verifier {
+	v := &Verifier{head: head, known: known, Begins: head.Pruned, sequence: head.Pruned.Sequence, hash: head.Pruned.Hash}
+	v.isKnown = known == nil || known.is(v.sequence, v.hash)
 	return v
+}
+
+func (k *Known) is(sequence int64, of Hash) bool {
+	return k.Hash == of && (k.Sequence == 0 || k.Sequence == sequence)
+}
+
+// Retain says from when on all entries should still be there.
+func (v *Verifier) Retain(from time.Time) {
+	if begins := v.Begins; begins.Sequence > 0 && !begins.At.Before(from) {
+		v.fail(0, "", "entries up to %s were removed before their time: the retention has all since %s kept, unless it was shorter before", begins, from.UTC().Format(time.RFC3339))
+	}
+}
+
+// String says which entry it is.
+func (a Anchor) String() string {
+	return fmt.Sprintf("entry %d of %s", a.Sequence, a.At.UTC().Format(time.RFC3339))
 }
 
 func (v *Verifier) fail(sequence int64, entry ID, format string, args ...any) {
@@ -157,7 +180,7 @@ func (v *Verifier) Next(e Entry) {
 			v.fail(e.Sequence, e.ID, "%s was altered", value.Name)
 		}
 	}
-	if v.known != nil && e.Hash == *v.known {
+	if v.known != nil && v.known.is(e.Sequence, e.Hash) {
 		v.isKnown = true
 	}
 	v.sequence, v.hash = e.Sequence, e.Hash
@@ -173,8 +196,15 @@ func (v *Verifier) Finish() {
 	case v.hash != v.head.Hash:
 		v.fail(v.sequence, "", "it is not the end that was kept")
 	}
-	if !v.isKnown {
-		v.fail(0, "", "the head %s is not in the chain: entries were cut off, or altered, since it was exported", v.known)
+	switch begins := v.Begins; {
+	case v.isKnown:
+	case v.known.Sequence > 0 && v.known.Sequence < begins.Sequence:
+		v.fail(0, "", "the head %s is older than what is kept, which begins behind %s: use a younger one", v.known.Hash, begins)
+	case v.known.Sequence == 0 && begins.Sequence > 0:
+		v.fail(0, "", "the head %s is not in the chain: it is older than what is kept, which begins behind %s, or entries were cut off, or altered, since it was exported; with its number it can be told",
+			v.known.Hash, begins)
+	default:
+		v.fail(0, "", "the head %s is not in the chain: entries were cut off, or altered, since it was exported", v.known.Hash)
 	}
 }
 

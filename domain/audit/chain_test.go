@@ -31,6 +31,14 @@ func chain(n int) (audit.Head, []audit.Entry) {
 }
 
 func verify(head audit.Head, known *audit.Hash, all []audit.Entry) []string {
+	var exported *audit.Known
+	if known != nil {
+		exported = &audit.Known{Hash: *known}
+	}
+	return verifyKnown(head, exported, all)
+}
+
+func verifyKnown(head audit.Head, known *audit.Known, all []audit.Entry) []string {
 	v := audit.NewVerifier(head, known)
 	for _, e := range all {
 		v.Next(e)
@@ -155,5 +163,41 @@ func TestActsNameWhoeverActs(t *testing.T) {
 		if diff := cmp.Diff(want, audit.ActOf(one.who, tenant.ChangeWorkflow)); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+func TestAHeadThatIsOlderThanWhatIsKept(t *testing.T) {
+	head, all := chain(5)
+	head.Prune(all[2])
+	const begins = "begins behind entry 3 of 2026-11-21T12:00:02Z"
+	for claim, one := range map[string]struct {
+		known audit.Known
+		want  string // empty for nothing
+	}{
+		"older":                            {audit.Known{Sequence: 1, Hash: all[0].Hash}, "older than what is kept, which " + begins + ": use"},
+		"older or altered":                 {audit.Known{Hash: all[0].Hash}, begins + ", or entries were cut off"},
+		"the last that was removed":        {audit.Known{Sequence: 3, Hash: all[2].Hash}, ""},
+		"kept":                             {audit.Known{Sequence: 4, Hash: all[3].Hash}, ""},
+		"the hash of another":              {audit.Known{Sequence: 5, Hash: all[3].Hash}, "not in the chain: entries were cut off"},
+		"altered, behind what was removed": {audit.Known{Sequence: 4, Hash: all[0].Hash}, "not in the chain: entries were cut off"},
+	} {
+		told := strings.Join(verifyKnown(head, &one.known, all[3:]), "\n")
+		if (one.want == "") != (told == "") || !strings.Contains(told, one.want) {
+			t.Errorf("%s: %s", claim, told)
+		}
+	}
+}
+
+func TestEntriesThatWereRemovedBeforeTheirTime(t *testing.T) {
+	head, all := chain(5)
+	for pruned, want := range map[int]int64{0: 0, 2: 0, 3: 1} { // the first two are old
+		if pruned > 0 {
+			head.Prune(all[pruned-1])
+		}
+		v := audit.NewVerifier(head, nil)
+		if v.Retain(noon.Add(1500 * time.Millisecond)); v.Failed != want {
+			t.Error(pruned, v.Problems)
+		}
+		head.Pruned = audit.Anchor{}
 	}
 }

@@ -30,7 +30,7 @@ type AuditChains interface {
 
 	// Verify goes through a chain and says what is wrong with it. known is a head that was exported earlier; nil for none.
 	// progress learns how many entries were checked.
-	Verify(ctx context.Context, owner tenant.ID, known *audit.Hash, progress func(checked int64)) (*audit.Verifier, error)
+	Verify(ctx context.Context, owner tenant.ID, known *audit.Known, progress func(checked int64)) (*audit.Verifier, error)
 }
 
 // AuditSealer chains entries.

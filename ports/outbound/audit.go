@@ -43,7 +43,8 @@ type AuditSealing interface {
 	Unsealed(ctx context.Context, limit int) ([]AuditBacklog, error)
 
 	// Hold reads the head of a chain, which belongs to the unit until that ends. ok is false where another unit has it and
-	// the store can tell without waiting. A chain that has not begun has a head without entries.
+	// the store can tell without waiting, and where there is nothing to seal and never was. A chain that has not begun has a
+	// head without entries.
 	Hold(ctx context.Context, owner tenant.ID) (head audit.Head, ok bool, err error)
 
 	// Next returns at most limit entries that are not sealed, the oldest first.
@@ -77,4 +78,8 @@ type AuditChain interface {
 
 	// Prune removes the entries up to the anchor of the head, which the unit holds, and keeps the head.
 	Prune(ctx context.Context, head audit.Head) error
+
+	// Sweep removes what is left in logs of tenants that are gone, such as what was written while one was deleted, and
+	// returns how much that was.
+	Sweep(ctx context.Context) (removed int, err error)
 }

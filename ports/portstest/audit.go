@@ -294,6 +294,36 @@ func auditChain(t *testing.T, open OpenStore) {
 				}
 			})
 		},
+		"what is left of a tenant that is gone is swept, and nothing else; nobody's chain begins without entries": func(f fixture) {
+			owner, gone := f.tenant().ID(), f.tenant().ID()
+			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, gone) })
+			f.seal(gone, 10)
+			f.newest(func(ctx context.Context, st outbound.Stores) error {
+				heads, err := st.Audit.Chain.Heads(ctx, nil, 10)
+				if len(heads) > 0 {
+					f.Error(heads)
+				}
+				return err
+			})
+			f.audited(entry("", 0, nil), entry(owner, 0, nil), entry(gone, 0, nil), entry(gone, 1, nil))
+			for _, one := range []tenant.ID{"", owner, gone} {
+				f.seal(one, 1)
+			}
+			for _, want := range []int{3, 0} { // two entries and a head
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					n, err := st.Audit.Chain.Sweep(ctx)
+					if n != want {
+						f.Errorf("%d were removed, not %d", n, want)
+					}
+					return err
+				})
+			}
+			for one, want := range map[tenant.ID]int{"": 1, owner: 1, gone: 0} {
+				if head, all := f.chain(one); head.Sequence != int64(want) || len(all) != want {
+					f.Error(one, head, all)
+				}
+			}
+		},
 		"who has sealed entries from before a time is told; what is pruned is gone, and the rest a chain": func(f fixture) {
 			owner, fresh := f.tenant().ID(), f.tenant().ID()
 			f.audited(entry(owner, 0, nil), entry(owner, 1, nil), entry(owner, 2, nil), entry(fresh, 2, nil))
