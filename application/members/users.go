@@ -75,8 +75,8 @@ func (o *Users) Reset(ctx context.Context, address string) (made inbound.UserWit
 	return made, err
 }
 
-// LetIn makes a link that only signs in.
-func (o *Users) LetIn(ctx context.Context, address string) (made inbound.UserWithLink, err error) {
+// SignInLink makes a link that only signs in.
+func (o *Users) SignInLink(ctx context.Context, address string) (made inbound.UserWithLink, err error) {
 	made, _, err = o.link(ctx, address, member.SignIn)
 	return made, err
 }

@@ -93,7 +93,7 @@ func TestTheOperatorSeesALinkWhetherOrNotItIsMailed(t *testing.T) {
 		_, err = users.Invite(t.Context(), "bert@example.com")
 		e.fails(err, "user_has_entered")
 
-		in, err := users.LetIn(t.Context(), "bert@example.com")
+		in, err := users.SignInLink(t.Context(), "bert@example.com")
 		if err != nil || in.Mail != (inbound.Mailed{}) {
 			t.Fatalf("let in by %+v, %v", in, err)
 		}
@@ -131,7 +131,7 @@ func TestADisabledUserIsOutUntilEnabled(t *testing.T) {
 	e.fails(err, "signed_out")
 	_, err = e.SignIn(t.Context(), login, member.Browser{})
 	e.fails(err, "sign_in_refused")
-	for _, link := range []func(context.Context, string) (inbound.UserWithLink, error){users.Invite, users.Reset, users.LetIn} {
+	for _, link := range []func(context.Context, string) (inbound.UserWithLink, error){users.Invite, users.Reset, users.SignInLink} {
 		_, err = link(t.Context(), "anna@example.com")
 		e.fails(err, "user_disabled")
 		_, err = link(t.Context(), "nobody@example.com")

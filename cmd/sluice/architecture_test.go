@@ -132,27 +132,10 @@ func TestImportsFollowTheHouse(t *testing.T) {
 	}
 }
 
-// TestNothingCallsMethodsByName: one call of a method by a name that is not known before makes the linker keep every exported
-// method of every type, which is a third of the binary. Templates do that; of text/template and html/template the gateway uses
-// none, nor what takes one of them as text. Other modules may import them, as long as nothing calls them.
-func TestNothingCallsMethodsByName(t *testing.T) {
-	for _, p := range packages(t) {
-		who := strings.TrimPrefix(p.ImportPath, module)
-		if !strings.HasPrefix(who, "deploy") {
-			for _, imported := range p.Imports {
-				if imported == "text/template" || imported == "html/template" {
-					t.Errorf("%s imports %s: pages are made with maragu.dev/gomponents, other texts with fmt", who, imported)
-				}
-			}
-		}
-	}
-}
-
-// TestTheLinkerLeavesOutWhatNothingCalls asks the linker itself.
+// TestTheLinkerLeavesOutWhatNothingCalls: one call of a method by a name that is not known before makes the linker keep every
+// exported method of every type, which is a third of the binary. Templates do that, and what takes one as text, such as
+// cobra's SetUsageTemplate: pages are made with maragu.dev/gomponents, other texts with fmt.
 func TestTheLinkerLeavesOutWhatNothingCalls(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it links the gateway")
-	}
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack,grpcnotrace", "-ldflags", "-dumpdep", "-o", filepath.Join(t.TempDir(), "sluice"), ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()

@@ -90,7 +90,7 @@ func (op operatorPorts) createDemoUser(ctx context.Context, owner tenant.ID) err
 
 // demoLink is a text with a link that signs in as the demo tenant's admin; empty where there is none who may.
 func (op operatorPorts) demoLink(ctx context.Context) (string, error) {
-	made, err := op.Users.LetIn(ctx, demoUser)
+	made, err := op.Users.SignInLink(ctx, demoUser)
 	if errors.Is(err, domain.NotFound) || errors.Is(err, domain.Conflict) {
 		return "", nil
 	}

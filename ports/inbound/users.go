@@ -21,8 +21,8 @@ type Users interface {
 	// Reset makes a link that sets another password, or the first one.
 	Reset(ctx context.Context, address string) (UserWithLink, error)
 
-	// LetIn makes a link that only signs in, and is never mailed.
-	LetIn(ctx context.Context, address string) (UserWithLink, error)
+	// SignInLink makes a link that only signs in, and is never mailed.
+	SignInLink(ctx context.Context, address string) (UserWithLink, error)
 
 	// List returns a page of all users, the newest first.
 	List(ctx context.Context, page domain.PageRequest) (domain.Page[*member.User], error)
