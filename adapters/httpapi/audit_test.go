@@ -15,6 +15,7 @@ import (
 	godiff "github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/audit"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -304,5 +305,45 @@ func TestTheLogIsListedAndExportedAlike(t *testing.T) {
 	}
 	if got := g.send(http.MethodGet, "/v1/gateway/audit-log/export?format=xml&from=yesterday", e.secret, ""); got.status != http.StatusBadRequest || strings.Count(got.body, `"field"`) != 2 {
 		t.Error(got.status, got.body)
+	}
+}
+
+func TestAConsentThatIsGivenStandsInTheLog(t *testing.T) {
+	c := newConsenting(t)
+	cookie, next := c.open(c.link())
+	before := len(c.audited(c.owner.id))
+	if done := c.comeBack(cookie, c.server.Visit(t, next)); done.status != http.StatusOK {
+		t.Fatal(done.status, done.body)
+	}
+	made := c.audited(c.owner.id)[before:]
+	if len(made) != 1 {
+		t.Fatal(made)
+	}
+	one := made[0]
+	if one.ActorKind != audit.ByLink || one.Action != "giveConsent" || one.Target != (audit.Target{Kind: "connection", ID: strings.TrimPrefix(c.path, "/v1/gateway/connections/")}) || one.Address() == "" || one.RequestID == "" {
+		t.Errorf("%+v", one)
+	}
+	want := []audit.Change{{Field: "accessToken", New: domain.Redacted}, {Field: "refreshToken", New: domain.Redacted}, {Field: "scopes", New: `["openid","offline_access"]`}}
+	if diff := godiff.Diff(want, one.Changes()); diff != "" {
+		t.Error(diff)
+	}
+	if got := c.send(http.MethodGet, "/v1/gateway/audit-log?action=giveConsent", c.owner.secret, ""); got.field(t, "total") != 1.0 {
+		t.Error(got.body)
+	}
+}
+
+func TestAPublishThatMovesTriggersSaysSoOfEach(t *testing.T) {
+	g := newGateway(t)
+	e := g.fixture("Acme")
+	before := len(g.audited(e.id))
+	g.publishAnother(e)
+	moved := 0
+	for _, one := range g.audited(e.id)[before:] {
+		if one.Action == string(tenant.PublishVersion) && one.Target.Kind == "trigger" && one.Changes()[0].Field == "workflowVersionId" {
+			moved++
+		}
+	}
+	if moved == 0 {
+		t.Error("no trigger has an entry")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/htmlpage"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/audit"
 	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -127,6 +128,7 @@ func (a *API) completeConsent(c *gin.Context) {
 			http.SetCookie(c.Writer, cookie) // it is used once
 		}
 	}
+	exchange.Acting(c, audit.Act{Actor: audit.Actor{Kind: audit.ByLink}, Action: "giveConsent"})
 	done, err := a.ports.Consents.Complete(c.Request.Context(), back)
 	if err != nil {
 		a.failConsent(c, err)

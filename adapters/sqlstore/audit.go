@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
@@ -83,21 +84,46 @@ func encodeSaid(values []audit.Value) (string, error) {
 	return string(text), err
 }
 
+// appendedRow is a row of [core.Dialect.Rows].
+type appendedRow struct {
+	Tenant     string `json:"tenant_id"`
+	ID         string `json:"id"`
+	At         string `json:"at"`
+	ActorKind  string `json:"actor_kind"`
+	ActorID    string `json:"actor_id"`
+	Action     string `json:"action"`
+	TargetKind string `json:"target_kind"`
+	TargetID   string `json:"target_id"`
+	RequestID  string `json:"request_id"`
+	Said       string `json:"said"`
+}
+
 // Append adds entries.
 func (s auditLog) Append(ctx context.Context, entries ...audit.Entry) error {
-	for _, e := range entries {
+	if len(entries) == 0 {
+		return nil
+	}
+	rows := make([]appendedRow, len(entries))
+	for i, e := range entries {
 		said, err := encodeSaid(e.Values)
 		if err != nil {
 			return s.Fail(fmt.Errorf("encode audit entry: %w", err))
 		}
-		_, err = s.Exec(ctx, "append to the audit log", `INSERT INTO audit_entries (tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			string(e.Tenant), string(e.ID), e.At, string(e.ActorKind), e.ActorID, e.Action, e.Target.Kind, e.Target.ID, e.RequestID, said)
-		if err != nil {
-			return err
+		rows[i] = appendedRow{
+			string(e.Tenant), string(e.ID), e.At.UTC().Format(core.TimeFormat), string(e.ActorKind), e.ActorID, e.Action, e.Target.Kind, e.Target.ID, e.RequestID, said,
 		}
 	}
-	return nil
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return s.Fail(fmt.Errorf("encode audit entries: %w", err))
+	}
+	const columns = `tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said`
+	var defined []core.Column
+	for name := range strings.SplitSeq(columns, ", ") {
+		defined = append(defined, core.Column{Name: name, Time: name == "at"})
+	}
+	_, err = s.Exec(ctx, "append to the audit log", `INSERT INTO audit_entries (`+columns+`) SELECT `+columns+` FROM `+s.store.dialect.Rows(1, defined...), string(text))
+	return err
 }
 
 // auditSorted holds the only order there is, which is also the one by default.

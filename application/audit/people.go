@@ -84,6 +84,20 @@ func (s consents) Insert(ctx context.Context, r *connection.ConsentRequest, now 
 	return s.touched(r.Tenant(), connectionKind, string(r.Connection()), s.ConsentRepository.Insert(ctx, r, now))
 }
 
+type grants struct {
+	outbound.GrantRepository
+	*recorder
+}
+
+// Update writes what an authorization server gave, and records what changes of the connection by it.
+func (s grants) Update(ctx context.Context, g *connection.Grant) error {
+	return changed(s.recorder, g.Tenant(), connectionKind, string(g.Connection()), g,
+		func() (*connection.Grant, error) {
+			before, _, err := s.Get(ctx, tenant.All(g.Tenant()), g.Connection())
+			return before, err
+		}, func() error { return s.GrantRepository.Update(ctx, g) })
+}
+
 type nodeSecrets struct {
 	outbound.NodeSecretRepository
 	*recorder

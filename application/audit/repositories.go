@@ -2,9 +2,11 @@ package audit
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/audit"
 	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/hook"
@@ -25,11 +27,13 @@ func (r *recorder) around(st outbound.Stores) outbound.Stores {
 	st.Workflows = workflows{st.Workflows, r}
 	st.Versions = versions{st.Versions, r}
 	st.Triggers = triggers{st.Triggers, r}
+	st.Activation = activation{st.Activation, r, st.Audit.Log}
 	st.Hooks.Hooks = hooks{st.Hooks.Hooks, r}
 	st.CustomNodes = customNodes{st.CustomNodes, r}
 	st.NodeSecrets = nodeSecrets{st.NodeSecrets, r}
 	st.Connections = connections{st.Connections, r}
 	st.Consents = consents{st.Consents, r}
+	st.Grants = grants{st.Grants, r}
 	st.Webhooks.Endpoints = endpoints{st.Webhooks.Endpoints, r}
 	st.Members.Users = users{st.Members.Users, r}
 	st.Members.Memberships = memberships{st.Members.Memberships, r}
@@ -195,6 +199,39 @@ func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 func (s triggers) Delete(ctx context.Context, scope tenant.Scope, id trigger.ID) error {
 	return removed(s.recorder, scope.Tenant(), triggerKind, string(id),
 		func() (*trigger.Trigger, error) { return s.Get(ctx, scope, id) }, func() error { return s.TriggerRepository.Delete(ctx, scope, id) })
+}
+
+type activation struct {
+	outbound.ActivationRepository
+	*recorder
+	log outbound.AuditLog
+}
+
+// attachment is what changes of a trigger that is moved.
+type attachment struct {
+	Version workflow.VersionID `fact:"workflowVersionId"`
+}
+
+// Facts are what the audit log says of it.
+func (a attachment) Facts() domain.Facts { return domain.FactsOf(a) }
+
+// Move moves triggers and records each of them. There may be many, and so some entries are written at a time.
+func (s activation) Move(ctx context.Context, scope tenant.Scope, from, to workflow.VersionID, now time.Time) ([]trigger.ID, error) {
+	moved, err := s.ActivationRepository.Move(ctx, scope, from, to, now)
+	if err != nil {
+		return nil, err
+	}
+	before, after := attachment{from}.Facts(), attachment{to}.Facts()
+	for some := range slices.Chunk(moved, batch) {
+		var entries []audit.Entry
+		for _, id := range some {
+			entries = append(entries, s.entriesOf(change{log: scope.Tenant(), on: audit.Target{Kind: triggerKind, ID: string(id)}, before: before, after: after})...)
+		}
+		if err := s.log.Append(ctx, entries...); err != nil {
+			return nil, err
+		}
+	}
+	return moved, nil
 }
 
 type hooks struct {

@@ -90,16 +90,22 @@ func (r *recorder) byOwner(id tenant.UserID, name string) {
 
 func (r *recorder) entries() (all []audit.Entry) {
 	for _, c := range r.changes {
-		e := newEntry(r.random, r.act, c.log, c.on, c.before, c.after, r.now)
-		if !c.always && len(e.Changes()) == 0 {
-			continue
-		}
-		all = append(all, e)
-		if c.log != operators && r.byOperator() {
-			all = append(all, r.operatorsEntry(*c))
-		}
+		all = append(all, r.entriesOf(*c)...)
 	}
 	return all
+}
+
+// entriesOf are what the logs say of a change; none where nothing worth an entry changed.
+func (r *recorder) entriesOf(c change) []audit.Entry {
+	e := newEntry(r.random, r.act, c.log, c.on, c.before, c.after, r.now)
+	switch {
+	case !c.always && len(e.Changes()) == 0:
+		return nil
+	case c.log != operators && r.byOperator():
+		return []audit.Entry{e, r.operatorsEntry(c)}
+	default:
+		return []audit.Entry{e}
+	}
 }
 
 // byOperator says whether the operator acts, whose log has what is done to tenants, too.

@@ -29,17 +29,18 @@ const (
 	ByMember      ActorKind = "member" // who is signed in to the console
 	ByOperator    ActorKind = "operator"
 	ByCommandLine ActorKind = "commandLine"
+	ByLink        ActorKind = "link" // who came with a link, without an account
 )
 
 // ActorKinds are all of them.
 func ActorKinds() []ActorKind {
-	return []ActorKind{ByKey, ByEmbedToken, ByMember, ByOperator, ByCommandLine}
+	return []ActorKind{ByKey, ByEmbedToken, ByMember, ByOperator, ByCommandLine, ByLink}
 }
 
 // Actor is who acted.
 type Actor struct {
 	Kind    ActorKind
-	ID      string // of the key, the token or the user; of the operator the name of the token
+	ID      string // of the key, the token or the user; of the operator the name of the token; of who came with a link none
 	Name    string // for people; empty for none
 	Subject string // who used an embed token, in the tenant's own words; empty for nobody in particular
 }

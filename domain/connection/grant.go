@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -68,6 +69,15 @@ func (g *Grant) State() GrantState { return g.state.clone() }
 func (s GrantState) clone() GrantState {
 	s.Scopes = slices.Clone(s.Scopes)
 	return s
+}
+
+// Facts are what the audit log says of it: what was given, and not when it is renewed.
+func (g *Grant) Facts() domain.Facts {
+	return domain.FactsOf(struct {
+		Access  Text `fact:"accessToken"`
+		Refresh Text `fact:"refreshToken"`
+		Scopes  []string
+	}{g.state.Access, g.state.Refresh, g.state.Scopes})
 }
 
 // Tenant owns the grant.
