@@ -335,15 +335,20 @@ func TestAConsentThatIsGivenStandsInTheLog(t *testing.T) {
 func TestAPublishThatMovesTriggersSaysSoOfEach(t *testing.T) {
 	g := newGateway(t)
 	e := g.fixture("Acme")
+	made := g.send(http.MethodPost, "/v1/gateway/workflow-versions", e.secret, fmt.Sprintf(
+		`{"workflowId":%q,"nodes":[{"id":"a","type":"transform","version":"1.0.0","name":"A","config":{"transformType":"expression","expression":"1"}}]}`, e.ids["workflows"])).field(t, "id")
+	g.send(http.MethodPost, fmt.Sprintf("/v1/gateway/workflow-versions/%v/publish", made), e.secret, "")
+	trigger := g.send(http.MethodPost, "/v1/gateway/triggers", e.secret, fmt.Sprintf(`{"workflowVersionId":%q,"name":"own","type":"webhook","config":{}}`, made)).field(t, "id")
 	before := len(g.audited(e.id))
 	g.publishAnother(e)
-	moved := 0
+	said := false
 	for _, one := range g.audited(e.id)[before:] {
-		if one.Action == string(tenant.PublishVersion) && one.Target.Kind == "trigger" && one.Changes()[0].Field == "workflowVersionId" {
-			moved++
+		if one.Target == (audit.Target{Kind: "trigger", ID: trigger.(string)}) {
+			changes := one.Changes()
+			said = one.Action == string(tenant.PublishVersion) && len(changes) == 1 && changes[0].Field == "workflowVersionId" && changes[0].Old == fmt.Sprintf("%q", made)
 		}
 	}
-	if moved == 0 {
-		t.Error("no trigger has an entry")
+	if !said {
+		t.Errorf("the trigger has no entry: %+v", g.audited(e.id)[before:])
 	}
 }

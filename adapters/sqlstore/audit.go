@@ -145,9 +145,31 @@ func auditList(owner tenant.ID, f audit.Filter) *core.List {
 	return l
 }
 
-// List reads a page of a tenant's entries.
+// List reads a page of a tenant's entries. Each single filter is answered by an index that has the order. The number of all
+// that fit costs as much as there are, in the index alone; that of a whole log is known from its chain, but for what waits
+// to be sealed.
 func (s auditLog) List(ctx context.Context, owner tenant.ID, f audit.Filter, q domain.Query) (domain.Page[audit.Entry], error) {
-	return core.ReadPage(ctx, s.Unit, auditList(owner, f), q, func(row auditRow) (audit.Entry, error) { return row.restore(), nil })
+	l := auditList(owner, f)
+	page, count, err := auditPage(l, q)
+	if err != nil {
+		return domain.Page[audit.Entry]{}, err
+	}
+	return core.ReadPageBy(ctx, s.Unit, l, q, page, count, func(row auditRow) (audit.Entry, error) { return row.restore(), nil })
+}
+
+// auditPage is what reads a page, and what counts all that fit; see [core.ReadPageBy].
+func auditPage(l *core.List, q domain.Query) (page, count string, err error) {
+	order, err := l.Order(q)
+	if err != nil {
+		return "", "", err
+	}
+	count = `SELECT coalesce((SELECT seq - pruned_seq FROM audit_heads WHERE tenant_id = $1), 0) + (SELECT count(*) FROM audit_entries WHERE tenant_id = $1 AND seq IS NULL)`
+	from := ` FROM audit_entries WHERE tenant_id = $1`
+	if len(l.Where) > 0 {
+		from += ` AND ` + strings.Join(l.Where, " AND ")
+		count = `SELECT count(*)` + from
+	}
+	return `SELECT ` + l.Columns + `, (` + count + `) AS total, '' AS stamp` + from + order + l.Limit(q), count, nil
 }
 
 // After reads entries behind a place.

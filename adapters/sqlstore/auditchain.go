@@ -44,13 +44,23 @@ func (row headRow) restore() audit.Head {
 	return h
 }
 
+// logsWith is a query for whose entries fit a condition, beginning with one: it goes from one log to the next in an index, not through all entries.
+func logsWith(condition, first string) string {
+	return `WITH RECURSIVE logs (id) AS (
+			SELECT min(tenant_id) FROM audit_entries WHERE ` + condition + first + `
+			UNION ALL SELECT (SELECT min(l.tenant_id) FROM audit_entries l WHERE ` + condition + ` AND l.tenant_id > logs.id) FROM logs WHERE logs.id IS NOT NULL
+		) `
+}
+
 // Unsealed reads whose entries wait.
 func (s auditSealing) Unsealed(ctx context.Context, limit int) ([]outbound.AuditBacklog, error) {
 	var rows []struct {
 		Tenant string       `db:"tenant_id"`
 		Since  core.Instant `db:"since"`
 	}
-	err := s.ReadRows(ctx, "look for entries to seal", &rows, `SELECT tenant_id, min(at) AS since FROM audit_entries WHERE seq IS NULL GROUP BY tenant_id ORDER BY since, tenant_id LIMIT $1`, limit)
+	err := s.ReadRows(ctx, "look for entries to seal", &rows, logsWith("seq IS NULL", "")+`SELECT tenant_id, since FROM (
+			SELECT logs.id AS tenant_id, (SELECT min(e.at) FROM audit_entries e WHERE e.tenant_id = logs.id AND e.seq IS NULL) AS since FROM logs WHERE logs.id IS NOT NULL
+		) AS waiting WHERE since IS NOT NULL ORDER BY since, tenant_id LIMIT $1`, limit)
 	all := make([]outbound.AuditBacklog, len(rows))
 	for i, row := range rows {
 		all[i] = outbound.AuditBacklog{Tenant: tenant.ID(row.Tenant), Since: row.Since.UTC()}
@@ -134,13 +144,13 @@ func (s auditChain) Head(ctx context.Context, owner tenant.ID) (audit.Head, erro
 
 // Heads reads heads of chains. One that has entries and no head any more is among them.
 func (s auditChain) Heads(ctx context.Context, behind *tenant.ID, limit int) ([]audit.Head, error) {
-	condition, args := ``, []any{limit}
+	first, condition, args := ``, ``, []any{limit}
 	if behind != nil {
-		condition, args = ` WHERE c.tenant_id > $2`, append(args, string(*behind))
+		first, condition, args = ` AND tenant_id > $2`, ` WHERE c.tenant_id > $2`, append(args, string(*behind))
 	}
 	var rows []headRow
-	err := s.ReadRows(ctx, "read heads of chains", &rows, `SELECT c.tenant_id, coalesce(h.seq, 0) AS seq, h.hash, coalesce(h.pruned_seq, 0) AS pruned_seq, h.pruned_hash, h.pruned_at
-		FROM (SELECT tenant_id FROM audit_heads UNION SELECT tenant_id FROM audit_entries WHERE seq IS NOT NULL) c
+	err := s.ReadRows(ctx, "read heads of chains", &rows, logsWith("seq IS NOT NULL", first)+`SELECT c.tenant_id, coalesce(h.seq, 0) AS seq, h.hash, coalesce(h.pruned_seq, 0) AS pruned_seq, h.pruned_hash, h.pruned_at
+		FROM (SELECT tenant_id FROM audit_heads UNION SELECT id FROM logs WHERE id IS NOT NULL) c
 		LEFT JOIN audit_heads h ON h.tenant_id = c.tenant_id`+condition+` ORDER BY c.tenant_id LIMIT $1`, args...)
 	all := make([]audit.Head, len(rows))
 	for i, row := range rows {
@@ -154,20 +164,25 @@ func (s auditChain) Sealed(ctx context.Context, owner tenant.ID, behind int64, l
 	return auditLog(s).entries(ctx, `tenant_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`, string(owner), behind, limit)
 }
 
-// Aged reads whose entries are old.
+// Aged reads whose entries are old. Of each log it looks at the oldest one.
 func (s auditChain) Aged(ctx context.Context, before time.Time, behind *tenant.ID, limit int) ([]tenant.ID, error) {
 	condition, args := ``, []any{before.UTC(), limit}
 	if behind != nil {
-		condition, args = ` AND tenant_id > $3`, append(args, string(*behind))
+		condition, args = ` AND h.tenant_id > $3`, append(args, string(*behind))
 	}
 	var ids []tenant.ID
-	err := s.ReadRows(ctx, "look for old entries", &ids, `SELECT DISTINCT tenant_id FROM audit_entries WHERE at < $1 AND seq IS NOT NULL`+condition+` ORDER BY tenant_id LIMIT $2`, args...)
+	err := s.ReadRows(ctx, "look for old entries", &ids, `SELECT h.tenant_id FROM audit_heads h
+		WHERE (SELECT e.at FROM audit_entries e WHERE e.tenant_id = h.tenant_id AND e.seq > h.pruned_seq ORDER BY e.seq LIMIT 1) < $1`+condition+` ORDER BY h.tenant_id LIMIT $2`, args...)
 	return ids, err
 }
 
-// Prune removes the beginning of a chain.
-func (s auditChain) Prune(ctx context.Context, head audit.Head) error {
-	if _, err := s.Exec(ctx, "prune a chain", `DELETE FROM audit_entries WHERE tenant_id = $1 AND seq <= $2`, string(head.Tenant), head.Pruned.Sequence); err != nil {
+// pruneChain begins where the anchor was: what was removed before is still in an index of PostgreSQL until that is
+// vacuumed, and would be passed over each time.
+const pruneChain = `DELETE FROM audit_entries WHERE tenant_id = $1 AND seq > $2 AND seq <= $3`
+
+// Prune removes a part of the beginning of a chain.
+func (s auditChain) Prune(ctx context.Context, behind int64, head audit.Head) error {
+	if _, err := s.Exec(ctx, "prune a chain", pruneChain, string(head.Tenant), behind, head.Pruned.Sequence); err != nil {
 		return err
 	}
 	return s.keep(ctx, head)

@@ -190,8 +190,9 @@ func (s *Sealer) pruneSome(ctx context.Context, owner tenant.ID, before time.Tim
 		if n == 0 {
 			return nil
 		}
+		anchor := head.Pruned.Sequence
 		head.Prune(last)
-		return st.Audit.Chain.Prune(ctx, head)
+		return st.Audit.Chain.Prune(ctx, anchor, head)
 	})
 	if err != nil {
 		return 0, err

@@ -72,12 +72,13 @@ type AuditChain interface {
 	// Sealed returns at most limit entries of a chain in their order, behind a place in it.
 	Sealed(ctx context.Context, owner tenant.ID, behind int64, limit int) ([]audit.Entry, error)
 
-	// Aged returns at most limit tenants that have sealed entries from before the time, in their order, behind one; the
-	// operator is first, and behind nil.
+	// Aged returns at most limit tenants whose chains begin with an entry from before the time, in their order, behind one;
+	// the operator is first, and behind nil.
 	Aged(ctx context.Context, before time.Time, behind *tenant.ID, limit int) ([]tenant.ID, error)
 
-	// Prune removes the entries up to the anchor of the head, which the unit holds, and keeps the head.
-	Prune(ctx context.Context, head audit.Head) error
+	// Prune removes the entries behind the place where the anchor was, up to the anchor of the head, which the unit holds, and
+	// keeps the head.
+	Prune(ctx context.Context, behind int64, head audit.Head) error
 
 	// Sweep removes what is left in logs of tenants that are gone, such as what was written while one was deleted, and
 	// returns how much that was.

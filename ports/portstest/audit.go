@@ -357,7 +357,7 @@ func auditChain(t *testing.T, open OpenStore) {
 					return err
 				}
 				head.Prune(old[1])
-				return st.Audit.Chain.Prune(ctx, head)
+				return st.Audit.Chain.Prune(ctx, 0, head)
 			})
 			head, all := f.chain(owner)
 			if len(all) != 1 || all[0].Sequence != 3 || head.Pruned.Sequence != 2 || !head.Pruned.At.Equal(noon.Add(time.Second)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -107,6 +108,52 @@ func TestEachTriggerThatAPublishMovesHasAnEntry(t *testing.T) {
 		e.seal()
 		if v := e.verify(owner); v.Failed > 0 || v.Checked != triggers {
 			e.Error(v.Checked, v.Problems)
+		}
+	})
+}
+
+// pruned notes which parts of a chain are read and removed.
+type pruned struct {
+	outbound.AuditChain
+	read    *int
+	removed *[]int64
+}
+
+// Sealed counts the entries.
+func (p pruned) Sealed(ctx context.Context, owner tenant.ID, behind int64, limit int) ([]audit.Entry, error) {
+	found, err := p.AuditChain.Sealed(ctx, owner, behind, limit)
+	*p.read += len(found)
+	return found, err
+}
+
+// Prune notes where it begins and ends.
+func (p pruned) Prune(ctx context.Context, behind int64, head audit.Head) error {
+	*p.removed = append(*p.removed, behind, head.Pruned.Sequence)
+	return p.AuditChain.Prune(ctx, behind, head)
+}
+
+func TestPruningALongLogReadsAndRemovesEachEntryOnce(t *testing.T) {
+	onEach(t, func(e env) {
+		const entries = 950
+		owner := e.tenant().ID()
+		e.append(owner, entries)
+		e.seal()
+		e.clock.Set(noon.Add(100 * time.Hour))
+		read, removed := 0, []int64(nil)
+		store := fixture.NewStore(e.store)
+		store.WrapWrite = func(st outbound.Stores) outbound.Stores {
+			st.Audit.Chain = pruned{st.Audit.Chain, &read, &removed}
+			return st
+		}
+		n, err := recording.NewSealer(store, e.clock, recording.Retention(48*time.Hour)).Prune(e.Context())
+		if n != entries || read != entries || err != nil {
+			e.Error(n, read, err)
+		}
+		if diff := cmp.Diff([]int64{0, 200, 200, 400, 400, 600, 600, 800, 800, 950}, removed); diff != "" {
+			e.Error(diff)
+		}
+		if store.Commits != 6 { // one sweeps
+			e.Error(store.Commits)
 		}
 	})
 }
