@@ -77,7 +77,7 @@ func (g *Grant) Facts() domain.Facts {
 		Access  Text `fact:"accessToken"`
 		Refresh Text `fact:"refreshToken"`
 		Scopes  []string
-	}{g.state.Access, g.state.Refresh, g.state.Scopes})
+	}{g.state.Access, g.state.Refresh, append([]string(nil), g.state.Scopes...)}) // none is no fact
 }
 
 // Tenant owns the grant.
