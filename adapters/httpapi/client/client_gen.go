@@ -29,6 +29,7 @@ const (
 	AuditActorKindAPIKey      AuditActorKind = "apiKey"
 	AuditActorKindCommandLine AuditActorKind = "commandLine"
 	AuditActorKindEmbedToken  AuditActorKind = "embedToken"
+	AuditActorKindLink        AuditActorKind = "link"
 	AuditActorKindMember      AuditActorKind = "member"
 	AuditActorKindOperator    AuditActorKind = "operator"
 )
@@ -536,10 +537,10 @@ type APIKeyType string
 
 // AuditActor Who acted. Names and subjects may have been erased.
 type AuditActor struct {
-	// ID Of the key, the token or the user. Of the operator it is the name of the token, and of the command line the account on the machine.
+	// ID Of the key, the token or the user. Of the operator it is the name of the token, and of the command line the account on the machine; absent for a link.
 	ID *string `json:"id,omitempty"`
 
-	// Kind By what somebody acted: `apiKey`, `embedToken`, `member` by signing in to the console, `operator` by one of its tokens, or `commandLine`.
+	// Kind By what somebody acted: `apiKey`, `embedToken`, `member` by signing in to the console, `operator` by one of its tokens, `commandLine`, or `link` for a person who came with a link and has no account.
 	Kind AuditActorKind `json:"kind"`
 
 	// Name What the key, the token or the user is called.
@@ -549,7 +550,7 @@ type AuditActor struct {
 	Subject *string `json:"subject,omitempty"`
 }
 
-// AuditActorKind By what somebody acted: `apiKey`, `embedToken`, `member` by signing in to the console, `operator` by one of its tokens, or `commandLine`.
+// AuditActorKind By what somebody acted: `apiKey`, `embedToken`, `member` by signing in to the console, `operator` by one of its tokens, `commandLine`, or `link` for a person who came with a link and has no account.
 type AuditActorKind string
 
 // AuditChange A field that changed. `old` is absent where there was none, and `new` where there is none; both, once they are erased. A secret is `[redacted]`, and a
