@@ -15,4 +15,3 @@ func PageOfAuditLog(owner tenant.ID, f audit.Filter, q domain.Query) (page, coun
 	page, count, err = auditPage(l, q)
 	return page, count, l.Args, err
 }
-
