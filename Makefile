@@ -20,8 +20,8 @@ TAGS     := nomsgpack,grpcnotrace
 TOOL     := go tool -modfile=deploy/tools/go.mod
 LINT     := $(TOOL) golangci-lint
 TYPESCRIPT := adapters/httpapi/client/typescript
+CONSOLE  := adapters/console/web
 NODE     := $(shell command -v npm 2>/dev/null)
-CHROMIUM := $(if $(NODE),$(shell command -v chromium chromium-browser google-chrome 2>/dev/null | head -n 1))
 # SQLite is C that was made into Go: to check its pointers doubles the time, and finds no race.
 NOCHECKPTR := -gcflags=modernc.org/sqlite/lib=-d=checkptr=0
 # What sends one request after another has nothing to race for either, also because a process for
@@ -94,10 +94,29 @@ deploy/browser/node_modules: deploy/browser/package-lock.json
 	cd deploy/browser && npm ci --loglevel=error --no-audit --no-fund
 	@touch $@
 
-.PHONY: browser-test
-browser-test: $(if $(CHROMIUM),deploy/browser/node_modules) ## Try in a real browser what tenants answer hooks with, and pages for answers (needs Node and Chromium)
-	@$(if $(CHROMIUM),,echo "this needs Node 20 and Chromium (Debian: apt-get install nodejs npm chromium)" >&2; exit 1)
-	go test -count=1 ./deploy/browser
+.PHONY: e2e
+e2e: deploy/browser/node_modules ## Drive the console, pages for answers and answers to hooks in a real browser (needs Node; installs Chromium on Debian)
+	@command -v chromium chromium-browser google-chrome >/dev/null || deploy/browser/install-chromium
+	go test -count=1 -v -timeout 30m ./deploy/browser
+
+$(CONSOLE)/node_modules: $(CONSOLE)/package-lock.json
+	cd $(CONSOLE) && npm ci --loglevel=error --no-audit --no-fund
+	@touch $@
+
+$(CONSOLE)/src/api/gateway.gen.ts: $(CONSOLE)/node_modules adapters/httpapi/openapi/openapi.yaml adapters/httpapi/console/openapi.yaml
+	cd $(CONSOLE) && npm run --silent types
+
+.PHONY: console
+console: $(CONSOLE)/src/api/gateway.gen.ts ## Build the console's pages into adapters/console/dist (needs Node)
+	cd $(CONSOLE) && npm run --silent build
+
+.PHONY: console-dev
+console-dev: $(CONSOLE)/src/api/gateway.gen.ts ## Serve the console's pages with hot reload at :5173, against the gateway that make run started (SLUICE_BASE_URL)
+	cd $(CONSOLE) && npm run --silent dev
+
+.PHONY: console-check
+console-check: $(CONSOLE)/src/api/gateway.gen.ts ## Check the console's code and translations, and that dist is what they build into (needs Node)
+	cd $(CONSOLE) && npm run --silent check && npm run --silent compare
 
 .PHONY: openapi-lint
 openapi-lint: deploy/npm/node_modules ## Check the description of the API (needs Node)
@@ -173,19 +192,19 @@ image-check: build ## Build the container image and try it (installs buildah on 
 
 # The parts that need Node are left out where there is none, and the last line says so.
 .PHONY: ci
-ci: tidy-check wire-check client-check lint chart test race build $(if $(NODE),openapi-lint client-npm-check) ## Run everything that must pass
+ci: tidy-check wire-check client-check lint chart test race build $(if $(NODE),openapi-lint client-npm-check console-check e2e) ## Run everything that must pass
 ifdef NODE
 	@echo "ci passed"
 else
 	@echo "########################################################################"
-	@echo "## SKIPPED, because there is no Node (npm) here: openapi-lint, client-npm-check."
+	@echo "## SKIPPED, because there is no Node (npm) here: openapi-lint, client-npm-check, console-check, e2e."
 	@echo "## What the API description says was NOT checked by Redocly, nor was the"
-	@echo "## TypeScript client. Install Node 20 or later and run:"
-	@echo "## make openapi-lint client-npm-check"
+	@echo "## TypeScript client, nor the console. Install Node 20 or later and run:"
+	@echo "## make openapi-lint client-npm-check console-check e2e"
 	@echo "########################################################################"
 	@echo "ci passed, but for what was skipped"
 endif
 
 .PHONY: clean
 clean: ## Remove what was built, and the embedded database of make run
-	rm -rf bin data deploy/npm/node_modules deploy/browser/node_modules $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/dist
+	rm -rf bin data deploy/npm/node_modules deploy/browser/node_modules $(CONSOLE)/node_modules $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/dist

@@ -83,6 +83,9 @@ func ceilUnix(t time.Time) int64 { return int64(math.Ceil(float64(t.UnixMilli())
 
 // noRoute answers requests for a path that does not exist.
 func (a *API) noRoute(c *gin.Context) {
+	if a.console != nil && a.console.ServePage(c) {
+		return
+	}
 	if !a.opts.HealthOnly {
 		a.failKnown(c, errNoRoute(c.Request))
 		return

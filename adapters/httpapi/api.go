@@ -76,6 +76,9 @@ type Options struct {
 	// PublicURL is where browsers reach the gateway. The console needs it.
 	PublicURL func() string
 
+	// ConsolePages serves what is below /console/ to browsers, and has no state; nil where the console has no pages.
+	ConsolePages http.Handler
+
 	// OperatorTokens let the operator in. Where they are nil there is nothing below /v1/operator.
 	OperatorTokens *operator.Tokens
 

@@ -54,6 +54,7 @@ var rules = []rule{
 	{"application/fixture", []string{"..."}, true, "a fixture serves tests, and nothing else imports it"},
 	{"application", []string{"domain/...", "ports/inbound", "ports/outbound", "application/batch", "application/execution"}, false, "use cases know the domain, the ports, how to share a commit and what moves a run on, not technology nor one another"},
 	{"adapters/httpapi", []string{"domain/...", "ports/inbound", "adapters/httpapi/..."}, true, "a driving adapter calls inbound ports"},
+	{"adapters/console", nil, true, "pages speak to the API as any client does"},
 	{"adapters/httpserver", []string{"domain/..."}, true, "the server knows no API"},
 	{"adapters/sqlstore/postgres/pgtest", []string{"deploy/testserver"}, true, "a server for tests serves no gateway"},
 	{"adapters/sqlstore/sealtest", []string{"domain/...", "ports/outbound", "adapters/sqlstore", "adapters/secrets"}, true, "it puts together what stores of tests need"},

@@ -121,7 +121,7 @@ func open(t *testing.T, executable string, visits []visit) (changed []change) {
 func findBrowser(t *testing.T) string {
 	t.Helper()
 	if _, err := os.Stat("node_modules/playwright-core"); err != nil {
-		t.Skip("########## NOT TESTED: there is no browser driver; make browser-test installs it")
+		t.Skip("########## NOT TESTED: there is no browser driver; make e2e installs it")
 	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ type Gateway struct {
 	URL    string
 	Binary string
 	Log    string // file
+
+	Subcommand string // that serves; "serve" unless given
 
 	environ []string
 	mu      sync.Mutex
@@ -78,7 +81,7 @@ func FreeAddress() (string, error) {
 
 // Start starts the process and does not wait until it is ready.
 func (g *Gateway) Start() error {
-	cmd := exec.Command(g.Binary, "serve") //nolint:noctx // ended by its methods
+	cmd := exec.Command(g.Binary, cmp.Or(g.Subcommand, "serve")) //nolint:noctx // ended by its methods
 	cmd.Env = g.environ
 	p, err := testserver.Start(cmd, g.Log, syscall.SIGKILL)
 	if err != nil {

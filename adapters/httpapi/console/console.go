@@ -67,6 +67,7 @@ func LoggedPath(path string) string {
 type Options struct {
 	PublicURL func() string               // under which browsers reach the console
 	Address   func(c *gin.Context) string // of whoever made the request
+	Pages     http.Handler                // what is below /console/ for browsers; nil for none
 }
 
 // Console knows sessions by their cookies.

@@ -43,7 +43,7 @@ func (a *Console) servePages(engine *gin.Engine) (routes []Route) {
 				err = handle(c, w)
 			}
 			if err != nil {
-				failPage(c, w, err)
+				failPage(c, a, w, err)
 			}
 		})
 	}
@@ -62,14 +62,18 @@ func (a *Console) showAccount(c *gin.Context, w *words) error {
 	token, ok := a.Session(c.Request)
 	if ok {
 		who, err := a.accounts.WhoAmI(c.Request.Context(), token)
+		if err == nil && a.opts.Pages != nil {
+			return redirect(c, a.at(Prefix+"/"))
+		}
 		if err == nil {
-			return writePage(c, http.StatusOK, w, accountView(w, who))
+			return writePage(c, http.StatusOK, w, accountView(w, a.at, who))
 		}
 		if domain.KindOf(err) != domain.Unauthenticated {
 			return err
 		}
 	}
-	return writePage(c, http.StatusOK, w, signInView(w, a.elsewhere.Enabled(), "", ""))
+	a.keepNext(c)
+	return writePage(c, http.StatusOK, w, signInView(w, a.at, a.elsewhere.Enabled(), "", ""))
 }
 
 // takeSignIn takes what the form of the page sends.
@@ -81,7 +85,7 @@ func (a *Console) takeSignIn(c *gin.Context, w *words) error {
 	s, err := a.accounts.SignIn(c.Request.Context(), inbound.Login{Email: given.Get("email"), Password: given.Get("password")}, a.browser(c))
 	if domain.KindOf(err) == domain.Unauthenticated {
 		exchange.StateOf(c).Code = codeOf(err)
-		return writePage(c, http.StatusUnauthorized, w, signInView(w, a.elsewhere.Enabled(), given.Get("email"), w.Refused))
+		return writePage(c, http.StatusUnauthorized, w, signInView(w, a.at, a.elsewhere.Enabled(), given.Get("email"), w.Refused))
 	}
 	return a.enter(c, s, err)
 }
@@ -92,7 +96,7 @@ func (a *Console) enter(c *gin.Context, s inbound.Begun, err error) error {
 		return err
 	}
 	a.begun(c, s)
-	return redirect(c, Prefix)
+	return redirect(c, a.home(c))
 }
 
 func (a *Console) takeSignOut(c *gin.Context, _ *words) error {
@@ -102,7 +106,7 @@ func (a *Console) takeSignOut(c *gin.Context, _ *words) error {
 		}
 	}
 	a.ended(c)
-	return redirect(c, Prefix)
+	return redirect(c, a.at(Prefix))
 }
 
 // open returns a link that can be used.
@@ -215,7 +219,7 @@ func codeOf(err error) string {
 }
 
 // failPage says to a person what is wrong.
-func failPage(c *gin.Context, w *words, err error) {
+func failPage(c *gin.Context, a *Console, w *words, err error) {
 	state := exchange.StateOf(c)
 	status, text := http.StatusInternalServerError, w.Failed
 	var known *domain.Error
@@ -249,7 +253,7 @@ func failPage(c *gin.Context, w *words, err error) {
 	if status >= http.StatusInternalServerError || status == http.StatusUnauthorized {
 		state.Cause = err
 	}
-	if err := writePage(c, status, w, problemView(w, text)); err != nil {
+	if err := writePage(c, status, w, problemView(w, a.at, text)); err != nil {
 		exchange.Fail(c, err)
 	}
 }

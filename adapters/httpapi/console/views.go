@@ -28,8 +28,8 @@ func alert(text string) html.Node {
 	return html.If(text != "", tag.Div(tag.Class("error"), tag.Role("alert"), tag.P(html.Text(text))))
 }
 
-func problemView(w *words, text string) view {
-	return view{w.NotHere, []html.Node{tag.P(tag.Role("status"), html.Text(text)), tag.P(tag.A(htmlpage.Leads(Prefix), html.Text(w.ToSignIn)))}}
+func problemView(w *words, at func(string) string, text string) view {
+	return view{w.NotHere, []html.Node{tag.P(tag.Role("status"), html.Text(text)), tag.P(tag.A(htmlpage.Leads(at(Prefix)), html.Text(w.ToSignIn)))}}
 }
 
 func field(id, label, kind, value, complete string) html.Node {
@@ -37,13 +37,13 @@ func field(id, label, kind, value, complete string) html.Node {
 		tag.Input(tag.ID(id), tag.Name(id), tag.Type(kind), tag.Value(value), tag.AutoComplete(complete), tag.Required()))
 }
 
-func signInView(w *words, elsewhere bool, email, problem string) view {
+func signInView(w *words, at func(string) string, elsewhere bool, email, problem string) view {
 	return view{w.SignIn, []html.Node{
 		alert(problem),
-		tag.Form(tag.Method("post"), tag.Action(signInPath),
+		tag.Form(tag.Method("post"), tag.Action(at(signInPath)),
 			field("email", w.Email, "email", email, "username"), field("password", w.Password, "password", "", "current-password"),
 			tag.Button(html.Text(w.SignIn))),
-		html.If(elsewhere, tag.P(tag.A(htmlpage.Leads(oidcStart), html.Text(w.Elsewhere)))),
+		html.If(elsewhere, tag.P(tag.A(htmlpage.Leads(at(oidcStart)), html.Text(w.Elsewhere)))),
 	}}
 }
 
@@ -63,7 +63,7 @@ func linkView(w *words, open inbound.OpenLink, problem string) view {
 	}}
 }
 
-func accountView(w *words, who inbound.Account) view {
+func accountView(w *words, at func(string) string, who inbound.Account) view {
 	name := string(who.User.Email())
 	if who.User.Name() != "" {
 		name = who.User.Name() + ", " + name
@@ -82,5 +82,5 @@ func accountView(w *words, who inbound.Account) view {
 	if who.User.IsOperator() {
 		content = append(content, tag.P(html.Text(w.Operator)))
 	}
-	return view{w.SignedIn, append(content, tag.Form(tag.Method("post"), tag.Action(signOutPath), tag.Button(html.Text(w.SignOut))))}
+	return view{w.SignedIn, append(content, tag.Form(tag.Method("post"), tag.Action(at(signOutPath)), tag.Button(html.Text(w.SignOut))))}
 }

@@ -1,0 +1,180 @@
+//go:build !noconsole
+
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"embed"
+	"fmt"
+	"html"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:embed dist
+var embedded embed.FS
+
+// prefix is where the console begins, behind the path of the gateway's public address.
+const prefix = "/console/"
+
+// policy lets the page load its own files only. What styles itself with an element needs the nonce, which differs each time.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self' data:; connect-src 'self'; " +
+	"worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+
+// file is one of the built files, as it lies in the binary.
+type file struct {
+	contentType    string
+	brotli, zipped []byte
+	isNamed        bool // by its content, so that it never changes
+}
+
+type console struct {
+	public func() string
+	files  map[string]file // by their paths below prefix
+	page   string
+}
+
+// New returns what serves the pages and their files below /console/, to GET and HEAD. Any path that is no file is a page. The
+// public address is where browsers reach the gateway.
+func New(public func() string) http.Handler {
+	c := &console{public: public, files: make(map[string]file)}
+	err := fs.WalkDir(embedded, "dist", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := embedded.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		c.add(strings.TrimPrefix(name, "dist/"), content)
+		return nil
+	})
+	if err == nil {
+		c.page, err = unzip(c.files["index.html"].zipped)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("console: the embedded files cannot be read: %v", err)) // a defect of the build
+	}
+	delete(c.files, "index.html")
+	return c
+}
+
+// add takes a file in one of its encodings.
+func (c *console) add(name string, content []byte) {
+	encoding := path.Ext(name)
+	name = strings.TrimSuffix(name, encoding)
+	f := c.files[name]
+	f.contentType, f.isNamed = mime.TypeByExtension(path.Ext(name)), strings.HasPrefix(name, "assets/")
+	switch path.Ext(name) {
+	case ".js":
+		f.contentType = "text/javascript; charset=utf-8"
+	case ".svg":
+		f.contentType = "image/svg+xml"
+	}
+	if encoding == ".br" {
+		f.brotli = content
+	} else {
+		f.zipped = content
+	}
+	c.files[name] = f
+}
+
+func unzip(content []byte) (string, error) {
+	r, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(r)
+	return string(text), err
+}
+
+// ServeHTTP answers with a file, or with the page.
+func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	name := strings.TrimPrefix(r.URL.Path, prefix)
+	if f, ok := c.files[name]; ok {
+		f.serve(w, r)
+		return
+	}
+	if strings.HasPrefix(name, "assets/") { // of another version, which a page still asks for
+		h.Set("Cache-Control", "no-store")
+		http.Error(w, "The console has changed. Load the page again.", http.StatusNotFound)
+		return
+	}
+	c.servePage(w)
+}
+
+// servePage answers with the page, which knows where it is.
+func (c *console) servePage(w http.ResponseWriter) {
+	base := prefix
+	if public, err := url.Parse(c.public()); err == nil {
+		base = strings.TrimSuffix(public.EscapedPath(), "/") + prefix
+	}
+	nonce := rand.Text()
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", fmt.Sprintf(policy, nonce))
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	base = html.EscapeString(base)
+	_, _ = io.WriteString(w, strings.NewReplacer( // a client that is gone reads no answer
+		`content="/console/"`, `content="`+base+`"`,
+		`name="console-nonce" content=""`, `name="console-nonce" content="`+nonce+`"`,
+		`href="./`, `href="`+base, `src="./`, `src="`+base,
+	).Replace(c.page))
+}
+
+func (f file) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache")
+	if f.isNamed {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	h.Set("Content-Type", f.contentType)
+	h.Add("Vary", "Accept-Encoding")
+	taken := r.Header.Values("Accept-Encoding")
+	content := f.brotli
+	switch {
+	case takes(taken, "br"):
+		h.Set("Content-Encoding", "br")
+	case takes(taken, "gzip"):
+		h.Set("Content-Encoding", "gzip")
+		content = f.zipped
+	default:
+		text, err := unzip(f.zipped)
+		if err != nil {
+			http.Error(w, "The file cannot be read.", http.StatusInternalServerError)
+			return
+		}
+		content = []byte(text)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(content)))
+	_, _ = w.Write(content) // a client that is gone reads no answer
+}
+
+// takes reads Accept-Encoding (RFC 9110, section 12.5.3): a coding is taken that is named with a weight above 0. Browsers name
+// what they take.
+func takes(values []string, coding string) bool {
+	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		name, parameters, _ := strings.Cut(part, ";")
+		if !strings.EqualFold(strings.TrimSpace(name), coding) {
+			continue
+		}
+		weight, isWeighed := strings.CutPrefix(strings.TrimSpace(parameters), "q=")
+		q, err := strconv.ParseFloat(strings.TrimSpace(weight), 64)
+		return !isWeighed || err == nil && q > 0
+	}
+	return false
+}

@@ -1,0 +1,5 @@
+import type { Messages } from "@lingui/core";
+
+const found = import.meta.glob<Messages>("../**/locales/es.po", { eager: true, import: "messages" });
+
+export default Object.assign({}, ...Object.values(found)) as Messages;

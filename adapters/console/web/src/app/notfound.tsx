@@ -1,0 +1,30 @@
+import { Trans, useLingui } from "@lingui/react/macro";
+import { Empty, Link, Page } from "@/ui";
+
+export function NotFound() {
+  const { t } = useLingui();
+  return (
+    <Page title={t`There is nothing here`}>
+      <Empty
+        title={<Trans>The address is wrong, or what was there is gone.</Trans>}
+        action={
+          <Link to="/">
+            <Trans>To the overview</Trans>
+          </Link>
+        }
+      />
+    </Page>
+  );
+}
+
+/** For who is no member of a tenant yet. */
+export function NoTenant() {
+  const { t } = useLingui();
+  return (
+    <main>
+      <Page title={t`You are no member of a tenant yet`}>
+        <Empty title={<Trans>Ask who invited you to add you to a tenant.</Trans>} />
+      </Page>
+    </main>
+  );
+}

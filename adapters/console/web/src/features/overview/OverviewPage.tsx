@@ -1,0 +1,93 @@
+import { Trans, useLingui } from "@lingui/react/macro";
+import { type ReactNode, useState } from "react";
+import { type Schemas, useTenant } from "@/api";
+import { type Column, duration, Empty, ErrorPanel, Link, Page, Section, Table, Time } from "@/ui";
+import { spread } from "./spread";
+
+type Run = Schemas["RunSummary"];
+
+const day = 86_400_000;
+
+export default function OverviewPage() {
+  const { t } = useLingui();
+  const { api, id } = useTenant();
+  const [opened] = useState(() => Date.now());
+  const since = (ms: number) => new Date(Math.floor((opened - ms) / 60_000) * 60_000).toISOString();
+  const hour = { from: since(3_600_000), limit: 1 } as const;
+  const recent = { from: since(day), limit: 1 } as const;
+  const options = { refetchInterval: 30_000 };
+  const lastHour = api.useQuery("get", "/runs", { params: { query: hour } }, options);
+  const failed = api.useQuery("get", "/runs", { params: { query: { ...recent, status: "failed" } } }, options);
+  const all = api.useQuery("get", "/runs", { params: { query: recent } }, options);
+  const questions = api.useQuery("get", "/pauses", { params: { query: { limit: 1 } } }, options);
+  const completed = api.useQuery("get", "/runs", { params: { query: { limit: 100, status: "completed" } } }, options);
+  const failures = api.useQuery("get", "/runs", { params: { query: { limit: 5, status: "failed" } } }, options);
+  const to = (path: string) => `/t/${id}/${path}`;
+  const { median, p95 } = spread(completed.data?.items ?? []);
+  const error = lastHour.error ?? failed.error ?? questions.error;
+
+  const columns: Column<Run>[] = [
+    {
+      head: <Trans>Run</Trans>,
+      cell: (run) => <Link to={to(`runs/${run.id}`)}>{run.entityId}</Link>,
+    },
+    { head: <Trans>Error</Trans>, cell: (run) => <span className="line-clamp-2 break-words">{run.error?.message}</span> },
+    { head: <Trans>Failed</Trans>, cell: (run) => <Time at={run.finishedAt ?? run.updatedAt} /> },
+  ];
+  return (
+    <Page title={t`Overview`}>
+      {error && <ErrorPanel error={error} onRetry={() => void lastHour.refetch()} />}
+      <div className="grid grid-cols-[repeat(auto-fit,minmax(11rem,1fr))] gap-3">
+        <Figure label={t`Runs a minute, last hour`} value={lastHour.data && perMinute(lastHour.data.total)} to={to("runs")} />
+        <Figure
+          label={t`Failed, last 24 hours`}
+          value={failed.data?.total}
+          note={all.data && failed.data && all.data.total > 0 && t`of ${all.data.total}`}
+          isBad={(failed.data?.total ?? 0) > 0}
+          to={to("runs?status=failed")}
+        />
+        <Figure label={t`Waiting for people`} value={questions.data?.total} to={to("questions")} />
+        <Figure
+          label={t`Typical duration`}
+          value={completed.data && (median === undefined ? "—" : duration(median))}
+          note={p95 !== undefined && t`95 of 100 within ${duration(p95)}`}
+          to={to("runs?status=completed")}
+        />
+      </div>
+      <Section title={<Trans>Last failures</Trans>}>
+        {failures.data?.items.length === 0 ? (
+          <Empty title={<Trans>No run has failed</Trans>}>
+            <Trans>
+              Open a{" "}
+              <Link to={to("workflows")} className="underline">
+                workflow
+              </Link>{" "}
+              and run it to see what it does.
+            </Trans>
+          </Empty>
+        ) : (
+          <Table label={t`Last failures`} columns={columns} rowKey={(run) => run.id} items={failures.data?.items} />
+        )}
+      </Section>
+    </Page>
+  );
+}
+
+function perMinute(inAnHour: number): string {
+  const rate = inAnHour / 60;
+  return rate >= 10 || rate === 0 ? rate.toFixed(0) : rate.toFixed(rate >= 1 ? 1 : 2);
+}
+
+function Figure({ label, value, note, isBad, to }: { label: string; value: ReactNode; note?: ReactNode; isBad?: boolean; to: string }) {
+  return (
+    <Link to={to} className="flex flex-col rounded-lg border border-line bg-panel p-4 hover:bg-hover">
+      <span className="text-quiet">{label}</span>
+      {value === undefined ? (
+        <span className="skeleton mt-1 h-8 w-16" />
+      ) : (
+        <span className={`text-2xl font-semibold tabular-nums ${isBad ? "text-danger" : ""}`}>{value}</span>
+      )}
+      <span className="min-h-5 text-quiet">{note}</span>
+    </Link>
+  );
+}

@@ -1,0 +1,48 @@
+import { useLingui } from "@lingui/react/macro";
+import * as Radix from "@radix-ui/react-dialog";
+import { X } from "lucide-react";
+import type { ReactNode } from "react";
+import { IconButton } from "./button";
+
+type Props = {
+  title: ReactNode;
+  description?: ReactNode;
+  isOpen: boolean;
+  onClose: () => void;
+  /** Whether a click beside the dialog leaves it open, as where something is shown once. */
+  isSticky?: boolean;
+  isWide?: boolean;
+  children: ReactNode;
+};
+
+/** A window over the page. It has the focus until it is closed. */
+export function Dialog({ title, description, isOpen, onClose, isSticky, isWide, children }: Props) {
+  const { t } = useLingui();
+  return (
+    <Radix.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-40 bg-[#0008]" />
+        <Radix.Content
+          onInteractOutside={(event) => isSticky && event.preventDefault()}
+          className={`fixed top-[8vh] left-1/2 z-50 max-h-[84vh] w-[calc(100vw-2rem)] -translate-x-1/2 overflow-y-auto rounded-lg border border-line bg-raised p-5 shadow-xl ${isWide ? "max-w-3xl" : "max-w-lg"}`}
+        >
+          <div className="mb-4 flex items-start gap-2">
+            <div className="min-w-0 flex-1">
+              <Radix.Title className="text-lg font-semibold">{title}</Radix.Title>
+              <Radix.Description className={description ? "mt-1 text-quiet" : "sr-only"}>{description ?? title}</Radix.Description>
+            </div>
+            <Radix.Close asChild>
+              <IconButton label={t`Close`} icon={X} />
+            </Radix.Close>
+          </div>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+/** The buttons at the end of a dialog. */
+export function DialogButtons({ children }: { children: ReactNode }) {
+  return <div className="mt-2 flex flex-wrap justify-end gap-2">{children}</div>;
+}

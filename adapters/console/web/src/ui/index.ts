@@ -1,0 +1,17 @@
+export { Badge, type Tone } from "./badge";
+export { Button, IconButton } from "./button";
+export { Confirm } from "./confirm";
+export { CopyButton, Identifier, ShownOnce } from "./copy";
+export { Dialog, DialogButtons } from "./dialog";
+export { ErrorBoundary, ErrorPanel } from "./error";
+export type { Feature } from "./feature";
+export { CheckField, Field, Form, inputLook, SelectField, TextArea, TextField, textOf } from "./form";
+export { Json } from "./lazyjson";
+export { Link } from "./link";
+export { type Column, Filters, type Items, List, SearchFilter, SelectFilter, Table } from "./list";
+export { Menu, MenuItem, MenuLabel, MenuLine } from "./menu";
+export { Empty, Facts, Page, Section, Skeleton } from "./page";
+export { type Parameters, pageOf, pageSize, useSearchParameters } from "./search";
+export { useShortcut } from "./shortcuts";
+export { duration, relative, Time } from "./time";
+export { toast, toastError } from "./toast";

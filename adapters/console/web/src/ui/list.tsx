@@ -1,0 +1,189 @@
+import { Plural, Trans, useLingui } from "@lingui/react/macro";
+import { ChevronLeft, ChevronRight, Search } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Button } from "./button";
+import { ErrorPanel } from "./error";
+import { inputLook } from "./form";
+import { useSearchParameters } from "./search";
+
+/** What a list shows of each item. */
+export type Column<T> = {
+  head: ReactNode;
+  cell: (item: T) => ReactNode;
+  /** Whether narrow windows leave it out. */
+  isMinor?: boolean;
+  /** Numbers stand on the right. */
+  isNumber?: boolean;
+};
+
+/** A page of a list, as every list of the API answers. */
+export type Items<T> = { items: T[]; total: number; limit: number; offset: number };
+
+type Props<T> = {
+  /** What the list is of, for who does not see it. */
+  label: string;
+  columns: Column<T>[];
+  rowKey: (item: T) => string;
+  /** What a query gives. */
+  query: { data?: Items<T> | undefined; error: unknown; isPending: boolean; isPlaceholderData?: boolean; refetch: () => unknown };
+  /** What to say where there is nothing, and nothing was filtered. */
+  empty: ReactNode;
+  /** Whether the list is filtered. */
+  isFiltered?: boolean;
+};
+
+/** A list that the server pages. The page stands in the address, as `offset`. */
+export function List<T>({ label, columns, rowKey, query, empty, isFiltered }: Props<T>) {
+  const { data, error, isPending, isPlaceholderData, refetch } = query;
+  const [parameters, setParameters] = useSearchParameters();
+  if (error && !data) return <ErrorPanel error={error} onRetry={() => void refetch()} />;
+  if (data && data.total === 0) {
+    return isFiltered ? (
+      <p className="py-8 text-center text-quiet">
+        <Trans>Nothing fits these filters.</Trans>
+      </p>
+    ) : (
+      empty
+    );
+  }
+  return (
+    <div className="flex flex-col gap-2">
+      {error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : null}
+      <Table label={label} columns={columns} rowKey={rowKey} items={isPending ? undefined : data?.items} isDimmed={isPlaceholderData} />
+      {data && <Pages {...data} onOffset={(offset) => setParameters({ ...parameters, offset: offset ? String(offset) : undefined })} />}
+    </div>
+  );
+}
+
+type TableProps<T> = { label: string; columns: Column<T>[]; rowKey: (item: T) => string; items: T[] | undefined; isDimmed?: boolean };
+
+/** A table; rows of nothing while there are no items. */
+export function Table<T>({ label, columns, rowKey, items, isDimmed }: TableProps<T>) {
+  const cellLook = (column: Column<T>) =>
+    `px-3 py-2 align-top ${column.isMinor ? "max-md:hidden" : ""} ${column.isNumber ? "text-right tabular-nums" : ""}`;
+  return (
+    <div className="overflow-x-auto rounded-lg border border-line bg-panel">
+      <table aria-label={label} aria-busy={!items || undefined} className={`w-full border-collapse text-left ${isDimmed ? "opacity-60" : ""}`}>
+        <thead>
+          <tr className="border-b border-line text-quiet">
+            {columns.map((column, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns stay where they are
+              <th key={at} scope="col" className={`font-medium whitespace-nowrap ${cellLook(column)}`}>
+                {column.head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {items?.map((item) => (
+            <tr key={rowKey(item)} className="border-b border-line last:border-0 hover:bg-hover">
+              {columns.map((column, at) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: columns stay where they are
+                <td key={at} className={cellLook(column)}>
+                  {column.cell(item)}
+                </td>
+              ))}
+            </tr>
+          ))}
+          {!items &&
+            Array.from({ length: 5 }, (_, row) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: all rows are the same
+              <tr key={row} className="border-b border-line last:border-0">
+                {columns.map((column, at) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: columns stay where they are
+                  <td key={at} className={cellLook(column)}>
+                    <div className="skeleton h-5" />
+                  </td>
+                ))}
+              </tr>
+            ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Pages({ total, limit, offset, items, onOffset }: Items<unknown> & { onOffset: (offset: number) => void }) {
+  const first = offset + 1;
+  const last = offset + items.length;
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-2 text-quiet">
+      <p role="status">
+        {total > items.length ? (
+          <Trans>
+            {first}–{last} of {total}
+          </Trans>
+        ) : (
+          <Plural value={total} one="# entry" other="# entries" />
+        )}
+      </p>
+      {total > limit && (
+        <div className="flex gap-2">
+          <Button icon={ChevronLeft} disabled={offset === 0} onClick={() => onOffset(Math.max(0, offset - limit))}>
+            <Trans>Newer</Trans>
+          </Button>
+          <Button icon={ChevronRight} disabled={last >= total} onClick={() => onOffset(offset + limit)}>
+            <Trans>Older</Trans>
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Filters above a list. */
+export function Filters({ children }: { children: ReactNode }) {
+  return <search className="flex flex-wrap items-center gap-2">{children}</search>;
+}
+
+/** Searches as somebody types, a moment after the last key. The text stands in the address. */
+export function SearchFilter({ name = "search", label }: { name?: string; label?: string }) {
+  const { t } = useLingui();
+  const [parameters, setParameters] = useSearchParameters();
+  const current = parameters[name] ?? "";
+  const [text, setText] = useState(current);
+  const sent = useRef(current);
+  useEffect(() => {
+    if (current !== sent.current) {
+      sent.current = current;
+      setText(current);
+    }
+  }, [current]);
+  useEffect(() => {
+    if (text === sent.current) return;
+    const timer = setTimeout(() => {
+      sent.current = text;
+      setParameters({ ...parameters, [name]: text || undefined, offset: undefined });
+    }, 250);
+    return () => clearTimeout(timer);
+  }, [text, name, parameters, setParameters]);
+  return (
+    <div className="relative grow basis-52">
+      <Search aria-hidden className="pointer-events-none absolute top-2 left-2.5 size-4 text-quiet" />
+      <input
+        type="search"
+        data-search
+        aria-label={label ?? t`Search`}
+        placeholder={label ?? t`Search`}
+        className={`${inputLook} pl-8`}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+    </div>
+  );
+}
+
+/** A filter with a few values. The options are `<option>` elements, of which the empty one takes everything. */
+export function SelectFilter({ name, label, children }: { name: string; label: string; children: ReactNode }) {
+  const [parameters, setParameters] = useSearchParameters();
+  return (
+    <select
+      aria-label={label}
+      className={`${inputLook} !w-auto`}
+      value={parameters[name] ?? ""}
+      onChange={(event) => setParameters({ ...parameters, [name]: event.target.value || undefined, offset: undefined })}
+    >
+      {children}
+    </select>
+  );
+}

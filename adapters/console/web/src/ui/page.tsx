@@ -1,0 +1,92 @@
+import { ChevronRight } from "lucide-react";
+import { type ReactNode, useEffect } from "react";
+import { Link } from "./link";
+
+type Props = {
+  title: string;
+  /** What stands above the title: the list that the page belongs to. */
+  parents?: { label: ReactNode; to: string }[];
+  description?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+};
+
+/** A page: its title, what can be done there, and its content. */
+export function Page({ title, parents = [], description, actions, children }: Props) {
+  useEffect(() => {
+    document.title = `${title} · Sluice`;
+  }, [title]);
+  return (
+    <div className="mx-auto flex max-w-6xl flex-col gap-5 p-4 sm:p-6">
+      <header className="flex flex-wrap items-start gap-3">
+        <div className="min-w-0 flex-1 basis-64">
+          {parents.map(({ label, to }) => (
+            <nav key={to} className="mb-1 flex items-center gap-1 text-quiet">
+              <Link to={to} className="hover:underline">
+                {label}
+              </Link>
+              <ChevronRight aria-hidden className="size-3.5" />
+            </nav>
+          ))}
+          <h1 className="text-xl font-semibold break-words">{title}</h1>
+          {description && <div className="mt-0.5 max-w-prose text-quiet">{description}</div>}
+        </div>
+        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+/** A part of a page. */
+export function Section({ title, actions, children }: { title: ReactNode; actions?: ReactNode; children: ReactNode }) {
+  return (
+    <section className="flex flex-col gap-2">
+      <div className="flex min-h-8 flex-wrap items-center justify-between gap-2">
+        <h2 className="font-semibold">{title}</h2>
+        {actions}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** Facts about one thing, as pairs; those without a value are left out. */
+export function Facts({ facts }: { facts: [label: ReactNode, value: ReactNode][] }) {
+  return (
+    <dl className="grid grid-cols-[repeat(auto-fit,minmax(11rem,1fr))] gap-x-6 gap-y-3 rounded-lg border border-line bg-panel p-4">
+      {facts
+        .filter(([, value]) => value !== undefined && value !== null && value !== "")
+        .map(([label, value], at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: facts stay where they are
+          <div key={at} className="min-w-0">
+            <dt className="text-quiet">{label}</dt>
+            <dd className="break-words">{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+/** Says what to do where there is nothing yet. */
+export function Empty({ title, children, action }: { title: ReactNode; children?: ReactNode; action?: ReactNode }) {
+  return (
+    <div className="flex flex-col items-center gap-2 rounded-lg border border-dashed border-strong-line px-6 py-12 text-center">
+      <p className="font-medium">{title}</p>
+      {children && <div className="max-w-prose text-quiet">{children}</div>}
+      {action && <div className="mt-2">{action}</div>}
+    </div>
+  );
+}
+
+/** Stands where something is being read. */
+export function Skeleton({ lines = 3 }: { lines?: number }) {
+  return (
+    <div aria-busy="true" className="flex flex-col gap-3">
+      {Array.from({ length: lines }, (_, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: all lines are the same
+        <div key={at} className="skeleton h-5" style={{ width: `${90 - ((at * 17) % 40)}%` }} />
+      ))}
+    </div>
+  );
+}
