@@ -55,9 +55,9 @@ type people struct {
 	link string
 }
 
-func newPeople(t *testing.T, public string) *people {
+func newPeople(t *testing.T, public string, options ...option) *people {
 	t.Helper()
-	g := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.PublicURL = func() string { return public } })
+	g := newGateway(t, append(options, func(o *httpapi.Options, _ *httpapi.Ports) { o.PublicURL = func() string { return public } })...)
 	p := &people{gateway: g, link: member.NewToken([member.TokenBytes]byte{1}).Reveal()}
 	link, _ := member.ParseToken(p.link)
 	user, err := member.NewUser("usr_1", member.UserDraft{Email: "anna@example.com"}, noon)

@@ -33,7 +33,8 @@ try {
   execFileSync("npm", ["run", "--silent", "build"], { stdio: "inherit" });
   const unpack = (name, content) => (name.endsWith(".br") ? brotliDecompressSync(content) : gunzipSync(content));
   const stale = differences(contents(kept, unpack), contents(dist, unpack));
-  if (stale.length > 0) throw `adapters/console/dist is not what its sources build into; run "make console" and commit it: ${stale.slice(0, 5).join(", ")}`;
+  if (stale.length > 0)
+    throw `adapters/console/dist is not what its sources build into; run "make console" and commit it: ${stale.slice(0, 5).join(", ")}`;
   rmSync(dist, { recursive: true });
   cpSync(kept, dist, { recursive: true });
 } catch (failure) {

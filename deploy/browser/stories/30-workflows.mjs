@@ -11,8 +11,8 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
   await page.getByRole("button", { name: "Create the workflow" }).click();
   await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).and(page.locator("[aria-invalid=true]")).waitFor();
   await examine("create-workflow");
-  await page.getByLabel("Name").fill("Ship it <b>now</b>");
-  await page.getByLabel("Description").fill("Text is text");
+  await page.getByRole("dialog").getByLabel("Name").fill("Ship it <b>now</b>");
+  await page.getByRole("dialog").getByLabel("Description").fill("Text is text");
   await page.getByRole("button", { name: "Create the workflow" }).click();
   await page.getByRole("heading", { name: "Ship it <b>now</b>" }).waitFor();
 

@@ -159,7 +159,7 @@ function Navigation({ of }: { of: Feature["of"] }) {
             <ul>
               {shown.map((entry) => (
                 <li key={entry.to}>
-                  <NavigationEntry {...entry} />
+                  <NavigationEntry {...entry} letter={entry.key} />
                 </li>
               ))}
             </ul>
@@ -170,7 +170,7 @@ function Navigation({ of }: { of: Feature["of"] }) {
   );
 }
 
-function NavigationEntry({ to, label, icon: Icon, path, key: letter }: ReturnType<typeof useEntries>[number]) {
+function NavigationEntry({ to, label, icon: Icon, path, letter }: ReturnType<typeof useEntries>[number] & { letter?: string }) {
   const navigate = useNavigate();
   useShortcut(letter ? { keys: `g ${letter}`, label, run: () => void navigate({ to }) } : undefined);
   return (

@@ -62,7 +62,7 @@ export function Table<T>({ label, columns, rowKey, items, isDimmed }: TableProps
   const cellLook = (column: Column<T>) =>
     `px-3 py-2 align-top ${column.isMinor ? "max-md:hidden" : ""} ${column.isNumber ? "text-right tabular-nums" : ""}`;
   return (
-    <div className="overflow-x-auto rounded-lg border border-line bg-panel">
+    <div className="relative overflow-x-auto rounded-lg border border-line bg-panel">
       <table aria-label={label} aria-busy={!items || undefined} className={`w-full border-collapse text-left ${isDimmed ? "opacity-60" : ""}`}>
         <thead>
           <tr className="border-b border-line text-quiet">

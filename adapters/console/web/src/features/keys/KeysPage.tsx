@@ -25,7 +25,7 @@ export default function KeysPage() {
   const columns: Column<Key>[] = [
     { head: <Trans>Name</Trans>, cell: (key) => key.name || <span className="text-quiet">—</span> },
     { head: <Trans>Type</Trans>, cell: (key) => (key.type === "secret" ? <Trans>Secret</Trans> : <Trans>Public</Trans>) },
-    { head: <Trans>Key</Trans>, cell: (key) => <code>…{key.lastFour}</code> },
+    { head: <Trans>Key</Trans>, cell: (key) => <code className="whitespace-nowrap">…{key.lastFour}</code> },
     { head: <Trans>State</Trans>, cell: (key) => <State apiKey={key} /> },
     { head: <Trans>Last used</Trans>, cell: (key) => (key.lastUsedAt ? <Time at={key.lastUsedAt} /> : <Trans>never</Trans>), isMinor: true },
     { head: <Trans>Created</Trans>, cell: (key) => <Time at={key.createdAt} />, isMinor: true },
@@ -110,7 +110,7 @@ function State({ apiKey }: { apiKey: Key }) {
       return (
         <Badge tone="warn">
           <Trans>
-            Ends <Time at={apiKey.expiresAt as string} />
+            Ends <Time at={(apiKey.revokedAt ?? apiKey.expiresAt) as string} />
           </Trans>
         </Badge>
       );
