@@ -49,6 +49,7 @@ type Ports struct {
 	Tenants     inbound.Tenants
 	Triggers    inbound.Triggers
 	Trying      inbound.Trying
+	Usage       inbound.Usage
 	Versions    inbound.Versions
 	Workflows   inbound.Workflows
 
@@ -57,6 +58,7 @@ type Ports struct {
 	WebhookDeliveries inbound.WebhookDeliveries
 
 	OperatorRuns    inbound.OperatorRuns
+	OperatorUsage   inbound.OperatorUsage
 	SignInElsewhere inbound.SignInElsewhere // needed with Accounts
 }
 
@@ -147,7 +149,7 @@ func New(ports Ports, opts Options) (*API, error) {
 	a.serveHooks()
 	a.serveConsent()
 	a.serveAnswerPages()
-	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Runs{All: ports.OperatorRuns, Runs: ports.Runs, Hold: a.holdRunForOperator}, operator.Keys{
+	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Runs{All: ports.OperatorRuns, Runs: ports.Runs, Hold: a.holdRunForOperator}, ports.OperatorUsage, operator.Keys{
 		List: a.listKeys, Create: a.createKey, Revoke: a.revokeKey("keyId"), Rotate: a.rotateKey("keyId"),
 	}, opts.OperatorTokens, opts.Now)
 	return a, nil

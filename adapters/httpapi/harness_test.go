@@ -49,6 +49,7 @@ import (
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
+	"github.com/sluicehq/sluice/application/usage"
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/domain"
@@ -119,6 +120,7 @@ func (g *gateway) built(options ...option) *gateway {
 	fired := firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0)
 	hooked := hooks.New(work, directory.NewHooks(known, expression.Compiler{}), fired, moved, expression.Checker{}, limiter, g.clock, g.random, budget.Divide(1<<40, 2).OfRuns(), func() string { return "https://hooks.example.com" })
 	people := members.New(recorded, plainPasswords{}, noProvider{}, limiter, g.clock, g.random)
+	used := usage.New(work, g.clock)
 	ports := httpapi.Ports{
 		Accounts: people, SignInElsewhere: people,
 		AuditLog:  audit.NewLog(store),
@@ -138,7 +140,8 @@ func (g *gateway) built(options ...option) *gateway {
 		Memberships: members.NewMemberships(recorded, g.clock, g.random, limiter, members.Letters{Mailer: g.mail, Public: func() string { return publicURL }}),
 		ListChanges: firstChanges{changes.New(store, budget.New(1<<20), g.random)},
 		Runs:        moved, OperatorRuns: runs.NewOperator(work),
-		Trying:      moved,
+		Trying: moved,
+		Usage:  used, OperatorUsage: used,
 		Pauses:      runs.NewQuestions(moved),
 		AnswerPages: runs.NewPages(moved, limiter),
 

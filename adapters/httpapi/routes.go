@@ -94,6 +94,7 @@ func (a *API) keyRoutes() []route {
 
 		{get, "/audit-log", tenant.ReadAuditLog, a.listAudit},
 		{get, "/audit-log/export", tenant.ReadAuditLog, a.exportAudit},
+		{get, "/usage", tenant.ReadUsage, a.getUsage},
 	}
 }
 

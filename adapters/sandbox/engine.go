@@ -61,6 +61,8 @@ type reply struct {
 	Line    int             `json:"line,omitempty"` // where in the source, counted from 1; 0 where that is not known
 	Column  int             `json:"column,omitempty"`
 	Log     []string        `json:"log,omitempty"`
+
+	took time.Duration // by the clock of who asked
 }
 
 // The codes of failures.

@@ -84,7 +84,7 @@ func (s *Sandbox) Run(ctx context.Context, call outbound.CodeCall) (o outbound.C
 // outcomeOf reads an answer. Code that has taken its process over can write any: what no process
 // answers counts as the end of one.
 func outcomeOf(answer reply) (o outbound.CodeOutcome) {
-	o.Log = run.NewLog(answer.Log)
+	o.Log, o.Took = run.NewLog(answer.Log), answer.took
 	switch answer.Code {
 	case codeFailed, codeTimeout, codeOutOfMemory, run.CodeOutputTooLarge:
 		o.Failure = failed(answer.Code, answer.Message)
@@ -125,6 +125,8 @@ func (s *Sandbox) do(ctx context.Context, owner tenant.ID, asked request) (answe
 	if err != nil {
 		return answer, err
 	}
+	began := time.Now()
+	defer func() { answer.took = time.Since(began) }()
 	if answer, err = p.do(ctx, asked); errors.Is(err, errNotAsked) { // it ended while it had nothing to do
 		if p, err = s.start(ctx, owner); err != nil {
 			return answer, err

@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -153,12 +154,27 @@ func (s hookDeliveries) Add(ctx context.Context, all ...*hook.Received) error {
 	if err := s.insert(ctx, rows); err != nil {
 		return err
 	}
+	s.count(all)
 	for i, sealed := range large {
 		if _, err := s.Exec(ctx, "keep a large delivery", `UPDATE hook_deliveries SET sealed = $1 WHERE tenant_id = $2 AND trigger_id = $3 AND id = $4`, sealed, rows[i].Tenant, rows[i].Trigger, rows[i].ID); err != nil {
 			return err
 		}
 	}
 	return s.trim(ctx, all)
+}
+
+// count counts deliveries that came from outside.
+func (s hookDeliveries) count(all []*hook.Received) {
+	for _, d := range all {
+		c := usage.Counts{HooksAccepted: 1}
+		switch {
+		case d.ReplayOf != "":
+			continue
+		case d.Verdict == hook.RefusedSender:
+			c = usage.Counts{HooksRefused: 1}
+		}
+		s.CountUsage(d.Tenant, usage.DayOf(d.At), c)
+	}
 }
 
 func (s hookDeliveries) insert(ctx context.Context, rows []newReceivedRow) error {

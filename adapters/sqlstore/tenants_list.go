@@ -74,6 +74,9 @@ func (s tenants) search(ctx context.Context, f tenant.Filter, q domain.Query) (d
 // fitting is the condition for tenants of the filter's status and metadata.
 func (s tenants) fitting(f tenant.Filter) (condition string, args []any) {
 	l := &core.List{}
+	if f.ID != "" {
+		l.Equal("id", string(f.ID))
+	}
 	if f.Status != nil {
 		l.Equal("status", string(*f.Status))
 	}

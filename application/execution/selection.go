@@ -9,7 +9,9 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -19,19 +21,33 @@ type Selections struct {
 	compiler  outbound.Compiler
 	computing Computing
 	skipped   map[string]*atomic.Int64
+	tally     *usage.Tally
 }
 
 // NewSelections computes within the budgets.
 func NewSelections(compiler outbound.Compiler, budgets outbound.Budgets) *Selections {
-	s := &Selections{compiler, NewComputing(budgets), make(map[string]*atomic.Int64)}
+	s := &Selections{compiler, NewComputing(budgets), make(map[string]*atomic.Int64), nil}
 	for _, reason := range run.SkipReasons() {
 		s.skipped[reason] = new(atomic.Int64)
 	}
 	return s
 }
 
-// Count counts a trigger that started no run, by one of the reasons of [run.SkipReasons].
-func (s *Selections) Count(reason string) { s.skipped[reason].Add(1) }
+// WithTally counts by tenants, too.
+func (s *Selections) WithTally(tally *usage.Tally) *Selections {
+	s.tally = tally
+	return s
+}
+
+// Count counts a trigger of a tenant that started no run, by one of the reasons of [run.SkipReasons].
+func (s *Selections) Count(owner tenant.ID, reason string) {
+	s.skipped[reason].Add(1)
+	if reason == run.SkipFiltered {
+		s.tally.Count(owner, usage.Counts{Filtered: 1})
+		return
+	}
+	s.tally.Count(owner, usage.Counts{Skipped: 1})
+}
 
 // Counted is how often triggers started no run for a reason.
 func (s *Selections) Counted(reason string) int64 { return s.skipped[reason].Load() }

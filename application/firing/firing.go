@@ -55,7 +55,7 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, idempotency domai
 	}
 	ctx = outbound.WithLargeWrite(ctx, len(c.Payload()))
 	s := f.newRequest(who, idempotency, c, run.CauseWebhook)
-	defer func() { f.count(err, fired) }()
+	defer func() { f.count(who.Tenant(), err, fired) }()
 	if fired, done, err := f.calls.call(ctx, s, id); done || err != nil {
 		return fired, err
 	}
@@ -78,10 +78,10 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, idempotency domai
 }
 
 // count counts what was skipped.
-func (f *Service) count(err error, fired ...run.Fired) {
+func (f *Service) count(owner tenant.ID, err error, fired ...run.Fired) {
 	for _, one := range fired {
 		if err == nil && one.Skipped != "" {
-			f.selections.Count(one.Skipped)
+			f.selections.Count(owner, one.Skipped)
 		}
 	}
 }
@@ -107,6 +107,6 @@ func (f *Service) ByEvent(ctx context.Context, who tenant.Caller, idempotency do
 		return nil, err
 	}
 	fired = all.answer(all.state)
-	f.count(nil, fired...)
+	f.count(who.Tenant(), nil, fired...)
 	return fired, nil
 }

@@ -247,7 +247,7 @@ func (f *Service) deliverEvent(ctx context.Context, d inbound.HookDelivery, part
 	if err != nil {
 		return fired, false, err
 	}
-	f.count(nil, in.Triggered...)
+	f.count(d.Hook.Tenant(), nil, in.Triggered...)
 	started := append(resumedOf(in), startedOf(in.Triggered)...)
 	if len(started) == 0 {
 		fired.Skipped = run.SkipFiltered

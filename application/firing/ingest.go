@@ -24,7 +24,7 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, idempotency dom
 		return in, err
 	}
 	in, err = f.newRequest(who, idempotency, c.Call, run.CauseIngest).ingest(ctx, c, "")
-	f.count(err, in.Triggered...)
+	f.count(who.Tenant(), err, in.Triggered...)
 	return in, err
 }
 

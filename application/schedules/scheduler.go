@@ -107,8 +107,8 @@ func (s *Scheduler) fire(ctx context.Context, d due) (claimed []outbound.DueSche
 	if err != nil {
 		return claimed, err
 	}
-	for _, reason := range made.skipped {
-		s.selections.Count(reason)
+	for _, one := range made.skipped {
+		s.selections.Count(one.tenant, one.reason)
 	}
 	if len(made.runs) > 0 {
 		s.signals.Notify(made.runs...)

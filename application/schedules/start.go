@@ -23,7 +23,13 @@ type scheduledRun struct {
 // startedRuns is what became of the runs that schedules asked for.
 type startedRuns struct {
 	runs    []run.ID
-	skipped []string // why others were not for their instant, as [execution.Selections.Count] has it
+	skipped []skippedFire
+}
+
+// skippedFire is why a trigger was not for its instant, as [execution.Selections.Count] has it.
+type skippedFire struct {
+	tenant tenant.ID
+	reason string
 }
 
 // start starts runs, and notes in the ledger which could not be started.
@@ -82,7 +88,7 @@ func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []
 		}
 		reason, message := refusalOf(selection)
 		if refusals[i] = message; reason != "" {
-			made.skipped = append(made.skipped, reason)
+			made.skipped = append(made.skipped, skippedFire{f.Trigger.Tenant(), reason})
 			continue
 		}
 		r := run.New(run.ID(fire.RunID()), run.Start{
@@ -140,7 +146,7 @@ func (s *Scheduler) startBounded(ctx context.Context, st outbound.Stores, bounde
 		case err != nil:
 			return err
 		case became.Skipped:
-			made.skipped = append(made.skipped, run.SkipConcurrency)
+			made.skipped = append(made.skipped, skippedFire{one.trigger.Tenant(), run.SkipConcurrency})
 			refusals[i] = run.SkipConcurrency
 		case !became.Added:
 			refusals[i] = startedBefore

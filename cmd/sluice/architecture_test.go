@@ -38,6 +38,7 @@ var rules = []rule{
 	{"domain/process", nil, false, "what a process is does not depend on what it works on"},
 	{"domain/member", []string{"domain", "domain/tenant"}, false, "the domain's order is tenant, member"},
 	{"domain/audit", []string{"domain", "domain/tenant"}, false, "the domain's order is tenant, audit"},
+	{"domain/usage", []string{"domain", "domain/tenant"}, false, "the domain's order is tenant, usage"},
 	{"domain/connection", []string{"domain", "domain/tenant"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
 	{"domain/node", []string{"domain", "domain/process", "domain/tenant", "domain/connection"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
 	{"domain/typing", []string{"domain/node"}, false, "the domain's order is tenant, connection, node, typing, workflow, trigger, run, event"},

@@ -23,6 +23,7 @@ func (g gateway) startBackground(ctx context.Context, log zerolog.Logger, does r
 	listeners.Go(func() {
 		g.Signals.Run(listening, throttledLogger(log, "signals about runs were lost; the runs are found a second later"))
 	})
+	listeners.Go(func() { runLoop(listening, log, "keeping usage", g.Usage) })
 	working, stopWorking := context.WithCancel(ctx)
 	var workers sync.WaitGroup
 	if does.works() {

@@ -15,7 +15,9 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/adapters/webhook"
+	"github.com/sluicehq/sluice/application/usage"
 	"github.com/sluicehq/sluice/domain/connection"
+	domainusage "github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -24,6 +26,7 @@ type outgoing struct {
 	limiter outbound.Limiter
 	runner  outbound.NodeRunner
 	code    outbound.CodeRunner // nil where code is switched off
+	tally   *domainusage.Tally
 	memory  budget.Memory
 	sender  outbound.Sender
 	tokens  outbound.TokenEndpoint
@@ -42,6 +45,10 @@ func openOutgoing(ctx context.Context, log zerolog.Logger, cfg config, metrics *
 	if err != nil {
 		return outgoing{}, err
 	}
+	tally := domainusage.NewTally()
+	if code != nil {
+		code = usage.NewCodeRunner(code, tally)
+	}
 	runner := noderunner.New(noderunner.Options{
 		Code:  code,
 		Clock: system.Clock{}, Follow: nodes.Client(egress.Follow), Stay: nodes.Client(egress.Stay), UserAgent: "Sluice/" + version,
@@ -53,6 +60,7 @@ func openOutgoing(ctx context.Context, log zerolog.Logger, cfg config, metrics *
 		limiter: limiter,
 		runner:  metrics.NodeRunner(runner),
 		code:    code,
+		tally:   tally,
 		memory:  divided,
 		sender: metrics.Sender(webhook.New(webhooks.Client(egress.Stay), system.Clock{}, version).
 			Bearing(func(c connection.Credential) *http.Client { return webhooks.Bearing(c, egress.Stay) })),

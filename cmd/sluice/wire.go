@@ -28,12 +28,14 @@ import (
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/upkeep"
+	"github.com/sluicehq/sluice/application/usage"
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/domain/node"
 	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	domainusage "github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -54,13 +56,13 @@ var driven = wire.NewSet(
 var core = wire.NewSet(
 	audit.NewLog, wire.Bind(new(inbound.AuditLog), new(*audit.Log)),
 	audit.NewChains, wire.Bind(new(inbound.AuditChains), new(*audit.Chains)),
-	admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)),
+	admission.New, countedAdmission,
 	nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)),
 	nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)),
 	nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)),
 	nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)),
 	checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)),
-	execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)),
+	countedSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)),
 	hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)),
 	wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures,
 	connections.NewTokens, wire.Bind(new(inbound.GrantKeeper), new(*connections.Tokens)),
@@ -86,8 +88,19 @@ var core = wire.NewSet(
 	webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)),
 	connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)),
 	connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)),
+	usage.New, wire.Bind(new(inbound.Usage), new(*usage.Service)), wire.Bind(new(inbound.OperatorUsage), new(*usage.Service)),
 	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
 )
+
+// countedAdmission counts requests.
+func countedAdmission(s *admission.Service, tally *domainusage.Tally) inbound.Admission {
+	return usage.NewAdmission(s, tally)
+}
+
+// countedSelections counts what starts no run.
+func countedSelections(compiler outbound.Compiler, budgets outbound.Budgets, tally *domainusage.Tally) *execution.Selections {
+	return execution.NewSelections(compiler, budgets).WithTally(tally)
+}
 
 // hookFigures count deliveries.
 func hookFigures(s *hooks.Service) *hooks.Figures { return s.Figures() }
@@ -150,15 +163,16 @@ func recordedInserter(store *sqlstore.Store, random outbound.Random) outbound.Tr
 
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
-// none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
+// none, tally counts what is not recorded, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
 // runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, hashes what checks their passwords, provider with whom they sign in, lists the memory for what changes in lists, storage what is kept for a
 // tenant and kept how long entries of the audit log are.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender,
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, tally *domainusage.Tally, sender outbound.Sender,
 	tokens outbound.TokenEndpoint, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, hashes outbound.Passwords, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.RunOutcomes), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
 		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)), wire.Bind(new(inbound.Completions), new(*workflows.Versions)),
 		wire.Bind(new(outbound.ListChanges), new(*sqlstore.Store)), changes.New, wire.Bind(new(inbound.ListChanges), new(*changes.Service)),
+		usage.NewKeeper, wire.Bind(new(inbound.UsageKeeper), new(*usage.Keeper)),
 		audit.NewSealer, wire.Bind(new(inbound.AuditSealer), new(*audit.Sealer)),
 		members.New, wire.Bind(new(inbound.Accounts), new(*members.Service)), wire.Bind(new(inbound.SignInElsewhere), new(*members.Service)), wire.Bind(new(inbound.MemberSessions), new(*members.Service)), members.NewMemberships, wire.Bind(new(inbound.Memberships), new(*members.Memberships)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))

@@ -31,12 +31,14 @@ import (
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/upkeep"
+	usage2 "github.com/sluicehq/sluice/application/usage"
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/domain/node"
 	run2 "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -49,15 +51,16 @@ import (
 
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
-// none, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
+// none, tally counts what is not recorded, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
 // runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, hashes what checks their passwords, provider with whom they sign in, lists the memory for what changes in lists, storage what is kept for a
 // tenant and kept how long entries of the audit log are.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, hashes outbound.Passwords, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, tally *usage.Tally, sender outbound.Sender, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, hashes outbound.Passwords, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
 	clock := system.Clock{}
 	random := system.Random{}
 	service := members.New(work, hashes, provider, limiter, clock, random)
 	directoryDirectory := offeredTypes(work, code)
 	admissionService := admission.New(directoryDirectory, service, limiter, clock)
+	inboundAdmission := countedAdmission(admissionService, tally)
 	compiler := linkedCompiler(public, key)
 	signals := sqlstore.NewRunSignals(store)
 	endpoints := directory.NewEndpoints(directoryDirectory, clock)
@@ -76,7 +79,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	custom := nodes.NewCustom(work, clock, random)
 	checks := nodes.NewChecks(work, runner, clock)
 	checked := nodes.NewChecked(custom, checks)
-	selections := execution.NewSelections(compiler, budgets)
+	selections := countedSelections(compiler, budgets, tally)
 	firingService := firing.New(work, directoryDirectory, compiler, selections, signals, limiter, clock, random, key, budgets, storage)
 	directoryHooks := directory.NewHooks(directoryDirectory, compiler)
 	hooksService := hooks.New(work, directoryHooks, firingService, runsService, checker, limiter, clock, random, budgets, origin)
@@ -93,13 +96,14 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	subTenants := tenants.NewSubTenants(work, clock, random)
 	tenantsService := tenants.New(work, clock, random)
 	triggersService := triggers.New(work, directoryDirectory, inserter, checker, limiter, clock, random)
+	usageService := usage2.New(work, clock)
 	workflowsService := workflows.New(work, signals, clock, random)
 	webhooksEndpoints := connectedEndpoints(work, clock, random, names)
 	deliveries := webhooks.NewDeliveries(work, clock)
 	operator := runs.NewOperator(work)
 	ports := httpapi.Ports{
 		Accounts:          service,
-		Admission:         admissionService,
+		Admission:         inboundAdmission,
 		AnswerPages:       pages,
 		AuditLog:          log,
 		APIKeys:           keys,
@@ -127,12 +131,14 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		Tenants:           tenantsService,
 		Triggers:          triggersService,
 		Trying:            runsService,
+		Usage:             usageService,
 		Versions:          versions,
 		Workflows:         workflowsService,
 		HookDeliveries:    hooksService,
 		WebhookEndpoints:  webhooksEndpoints,
 		WebhookDeliveries: deliveries,
 		OperatorRuns:      operator,
+		OperatorUsage:     usageService,
 		SignInElsewhere:   service,
 	}
 	api, err := httpapi.New(ports, opts)
@@ -144,6 +150,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	scheduler := schedules.NewScheduler(work, selections, signals, clock, random, storage)
 	jobsWorker := jobs.NewWorker(work, directoryDirectory, compiler, signals, clock, random, key, budgets, storage, hooksService)
 	sealer := audit.NewSealer(work, clock, kept)
+	keeper := usage2.NewKeeper(work, clock, tally)
 	figures := hookFigures(hooksService)
 	workerWorker := connectedWorker(work, runner, endpoints, compiler, directoryDirectory, signals, random, key, budgets, capacity, credentials)
 	mainGateway := gateway{
@@ -155,6 +162,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		Scheduler:  scheduler,
 		JobWorker:  jobsWorker,
 		Sealer:     sealer,
+		Usage:      keeper,
 		Hooks:      figures,
 		Grants:     connectionsTokens,
 		Selections: selections,
@@ -218,7 +226,17 @@ func newOperatorPorts(store *sqlstore.Store, letters members.Letters) operatorPo
 var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), linkedCompiler, wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)), wire.Struct(new(egress.Names)), wire.Bind(new(outbound.HostNames), new(egress.Names)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(audit.NewLog, wire.Bind(new(inbound.AuditLog), new(*audit.Log)), audit.NewChains, wire.Bind(new(inbound.AuditChains), new(*audit.Chains)), admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)), hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)), wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures, connections.NewTokens, wire.Bind(new(inbound.GrantKeeper), new(*connections.Tokens)), connections.NewConsents, wire.Bind(new(inbound.Consents), new(*connections.Consents)), connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)), connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)), jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)), runs.NewQuestions, wire.Bind(new(inbound.Pauses), new(*runs.Questions)), runs.NewOperator, wire.Bind(new(inbound.OperatorRuns), new(*runs.Operator)), runs.NewPages, wire.Bind(new(inbound.AnswerPages), new(*runs.Pages)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), connectedEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
+var core = wire.NewSet(audit.NewLog, wire.Bind(new(inbound.AuditLog), new(*audit.Log)), audit.NewChains, wire.Bind(new(inbound.AuditChains), new(*audit.Chains)), admission.New, countedAdmission, nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), countedSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)), hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)), wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures, connections.NewTokens, wire.Bind(new(inbound.GrantKeeper), new(*connections.Tokens)), connections.NewConsents, wire.Bind(new(inbound.Consents), new(*connections.Consents)), connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)), connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)), jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)), runs.NewQuestions, wire.Bind(new(inbound.Pauses), new(*runs.Questions)), runs.NewOperator, wire.Bind(new(inbound.OperatorRuns), new(*runs.Operator)), runs.NewPages, wire.Bind(new(inbound.AnswerPages), new(*runs.Pages)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), connectedEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)), usage2.New, wire.Bind(new(inbound.Usage), new(*usage2.Service)), wire.Bind(new(inbound.OperatorUsage), new(*usage2.Service)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
+
+// countedAdmission counts requests.
+func countedAdmission(s *admission.Service, tally *usage.Tally) inbound.Admission {
+	return usage2.NewAdmission(s, tally)
+}
+
+// countedSelections counts what starts no run.
+func countedSelections(compiler outbound.Compiler, budgets outbound.Budgets, tally *usage.Tally) *execution.Selections {
+	return execution.NewSelections(compiler, budgets).WithTally(tally)
+}
 
 // hookFigures count deliveries.
 func hookFigures(s *hooks.Service) *hooks.Figures { return s.Figures() }

@@ -4,6 +4,7 @@ import "github.com/sluicehq/sluice/domain"
 
 // Filter narrows the operator's list of tenants; the zero value takes all of them.
 type Filter struct {
+	ID       ID // only this one; empty for all
 	Status   *Status
 	Metadata domain.MetadataFilter
 	Search   string // part of the name, whatever its case

@@ -79,6 +79,7 @@ const (
 	ReadSettings      Operation = "readSettings"
 	ChangeSettings    Operation = "changeSettings"
 	ReadAuditLog      Operation = "readAuditLog"
+	ReadUsage         Operation = "readUsage"
 
 	ReadWebhookEndpoints  Operation = "readWebhookEndpoints"
 	CreateWebhookEndpoint Operation = "createWebhookEndpoint"
@@ -176,6 +177,7 @@ var permissions = []Permission{
 	{ReadSettings, Denied, Allowed, nil, ViewerRole},
 	{ChangeSettings, Denied, Allowed, nil, AdminRole},
 	{ReadAuditLog, Denied, Allowed, nil, AdminRole},
+	{ReadUsage, Denied, Allowed, nil, ViewerRole},
 	{ReadWebhookEndpoints, Denied, Allowed, nil, ViewerRole},
 	{CreateWebhookEndpoint, Denied, Allowed, nil, AdminRole},
 	{ChangeWebhookEndpoint, Denied, Allowed, nil, AdminRole},
@@ -229,7 +231,7 @@ var permissionOf = func() map[Operation]Permission {
 var ofWholeTenant = map[Operation]bool{
 	CreateCustomNode: true, ChangeCustomNode: true, DeleteCustomNode: true, CheckCustomNode: true, ReadNodeSecret: true, RotateNodeSecret: true,
 	ReadKeys: true, CreateKey: true, RotateKey: true, RevokeKey: true, ReadEmbedTokens: true, CreateEmbedToken: true, RevokeEmbedTokens: true,
-	ReadSettings: true, ChangeSettings: true, ReadAuditLog: true,
+	ReadSettings: true, ChangeSettings: true, ReadAuditLog: true, ReadUsage: true,
 	ReadMembers: true, AddMember: true, ChangeMember: true, RemoveMember: true,
 }
 

@@ -54,4 +54,6 @@ type CodeOutcome struct {
 	Failure *NodeFailed
 
 	Log []string // what it wrote to the console, as much as [run.Log] keeps
+
+	Took time.Duration // how long it ran, which differs each time
 }

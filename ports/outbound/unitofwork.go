@@ -68,6 +68,7 @@ type Stores struct {
 	Members             MemberStores
 	Sealed              SealedRepository
 	Audit               AuditStores
+	Usage               UsageStores
 	Webhooks            WebhookStores
 	Runs                RunStores
 }

@@ -53,6 +53,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("Members", func(t *testing.T) { Members(t, open) })
 	t.Run("Scopes", func(t *testing.T) { Scopes(t, open) })
 	t.Run("Audit", func(t *testing.T) { Audit(t, open) })
+	t.Run("Usage", func(t *testing.T) { Usage(t, open) })
 }
 
 // noon is the instant of every fixture, to the millisecond.

@@ -31,6 +31,7 @@ type api struct {
 	tenants   inbound.Tenants
 	processes inbound.Processes
 	runs      Runs
+	usage     inbound.OperatorUsage
 	tokens    *Tokens
 	now       func() time.Time
 	guesses   guesses
@@ -38,11 +39,11 @@ type api struct {
 
 // Serve adds the operator's routes to an engine; none where the tokens are nil. No tenant's
 // key reaches them. A route that only reads takes any scope that has to do with it.
-func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Processes, runs Runs, keys Keys, tokens *Tokens, now func() time.Time) {
+func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Processes, runs Runs, used inbound.OperatorUsage, keys Keys, tokens *Tokens, now func() time.Time) {
 	if tokens == nil {
 		return
 	}
-	a := &api{tenants: tenants, processes: processes, runs: runs, tokens: tokens, now: now}
+	a := &api{tenants: tenants, processes: processes, runs: runs, usage: used, tokens: tokens, now: now}
 	serve := func(method, path string, handle func(*gin.Context) error) {
 		scopes := []Scope{scopeOf(path)}
 		if method == http.MethodGet {
@@ -58,6 +59,7 @@ func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Proces
 	serve(http.MethodGet, "/runs/:id", a.ofRun(a.getRun))
 	serve(http.MethodPost, "/runs/:id/cancel", a.ofRun(a.cancelRun))
 	serve(http.MethodPost, "/runs/:id/retry", a.ofRun(a.retryRun))
+	serve(http.MethodGet, "/usage", a.listUsage)
 	serve(http.MethodGet, "/tenants", a.list)
 	serve(http.MethodPost, "/tenants", a.create)
 	serve(http.MethodGet, "/tenants/:id", a.ofTenant(get))

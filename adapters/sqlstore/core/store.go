@@ -28,6 +28,7 @@ type Store struct {
 	pages          pages
 	writes         writeCheck
 	repositories   func(*Unit) outbound.Stores
+	appendUsage    string // the statement
 	beforeClose    func()
 	writing        chan struct{} // holds one while a unit writes, where units that write run one after another; else nil
 	yielding       chan struct{} // holds one while a unit that yields writes, waits for its turn or rests after it
@@ -75,7 +76,7 @@ type Migration struct {
 // New returns a store over two pools, which may be the same: one for units that
 // write and one for units that only read. A unit hands out its repositories.
 func New(writer, reader *sqlx.DB, dialect Dialect, migrator Migrator, notices Notices, repositories func(*Unit) outbound.Stores) *Store {
-	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator, notices: notices, repositories: repositories, Level: process.Latest}
+	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator, notices: notices, repositories: repositories, appendUsage: dialect.appendUsage(), Level: process.Latest}
 	if dialect.ForUpdate == "" {
 		s.writing, s.yielding = make(chan struct{}, 1), make(chan struct{}, 1)
 	}
@@ -271,6 +272,9 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 		p.prepare(ctx, u.unprepared)
 	}()
 	if err := fn(ctx, s.repositories(u)); err != nil {
+		return err
+	}
+	if err := u.writeUsage(ctx); err != nil {
 		return err
 	}
 	if u.failed != nil {

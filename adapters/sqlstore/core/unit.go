@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/domain/change"
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/usage"
 )
 
 // Unit is one transaction, or statements that each stand for themselves, when tx is nil.
@@ -31,6 +32,8 @@ type Unit struct {
 	followed    *tenantSet      // whose lists somebody followed when it began
 	listChanges []change.Change // of lists of those
 	unnoted     bool            // it may have changed lists of others
+
+	used map[usageKey]*usage.Counts // by the unit
 }
 
 // Writes says whether statements of the unit may write.

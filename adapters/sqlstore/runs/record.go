@@ -80,6 +80,7 @@ func (s repository) Record(ctx context.Context, steps ...outbound.RunStep) error
 		return err
 	}
 	for i := range steps {
+		s.countHistory(steps[i].Run.Tenant(), steps[i].History)
 		st := steps[i].Run.State()
 		if err := s.addOutputs(ctx, &st, steps[i].From); err != nil {
 			return err

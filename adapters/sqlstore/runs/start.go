@@ -164,7 +164,7 @@ func (d dialect) insertRuns() string {
 	insert := `INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM `
 	const onlyFree = ` WHERE true ON CONFLICT (tenant_id, trigger_id, dedupe_key) WHERE holds_key DO NOTHING RETURNING `
 	if !d.WritingWith {
-		return insert + d.rowsOfNewRuns() + onlyFree + `id`
+		return insert + d.rowsOfNewRuns() + onlyFree + `id, created_at`
 	}
 	const facets = `tenant_id, created_at, id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id, parent_run_id`
 	return `WITH given AS MATERIALIZED (
@@ -175,7 +175,7 @@ func (d dialect) insertRuns() string {
 			INSERT INTO ` + d.Facets + ` (` + facets + `) SELECT ` + facets + ` FROM added
 		), live AS (
 			` + d.insertLive(`given r JOIN added a ON a.tenant_id = r.tenant_id AND a.id = r.id`) + `
-		), ` + d.countBytes("kept", "added") + ` SELECT id FROM added`
+		), ` + d.countBytes("kept", "added") + ` SELECT id, created_at FROM added`
 }
 
 // insertLiveRuns is the statement that adds what workers see of new runs where the one that adds
@@ -358,10 +358,15 @@ func (s repository) add(ctx context.Context, rows []newRunRow, added func(run.ID
 	if err != nil {
 		return nil, s.Fail(fmt.Errorf("encode runs: %w", err))
 	}
-	var ids []string
-	if err = s.ReadRows(ctx, "start runs", &ids, s.store.start, string(text)); err != nil {
+	var made []startedRow
+	if err = s.ReadRows(ctx, "start runs", &made, s.store.start, string(text)); err != nil {
 		return nil, s.Fail(err)
 	}
+	ids := make([]string, len(made))
+	for i, row := range made {
+		ids[i] = row.ID
+	}
+	s.countStarted(rows, made)
 	s.store.liveRunsChanged(len(ids))
 	if live := s.store.live; live != "" && len(ids) > 0 {
 		if _, err = s.Exec(ctx, "queue runs", live, string(text)); err != nil {

@@ -201,6 +201,7 @@ func (s deliveryRepository) Insert(ctx context.Context, deliveries ...*event.Del
 	if err != nil {
 		return err
 	}
+	s.countDeliveries(deliveries)
 	return s.noteDeliveries(ctx, change.Created, deliveries)
 }
 
@@ -280,6 +281,9 @@ func (s deliveryRepository) Update(ctx context.Context, d *event.Delivery) error
 	if err != nil {
 		return s.Fail(err)
 	}
+	if err := s.countReplaced(ctx, d); err != nil {
+		return err
+	}
 	n, err := s.Exec(ctx, "update delivery", `UPDATE webhook_deliveries
 		SET status = $1, attempts = $2, attempted = $3, next_attempt_at = `+s.store.dialect.dueAt("$4", "$9")+`, is_manual = $5, leased_until = $6, delivered_at = $7, reason = $8,
 			updated_at = $9, is_urgent = $10, revision = revision + 1
@@ -296,5 +300,6 @@ func (s deliveryRepository) Update(ctx context.Context, d *event.Delivery) error
 	if err != nil {
 		return err
 	}
+	s.countDeliveries([]*event.Delivery{d})
 	return s.noteDeliveries(ctx, change.Changed, []*event.Delivery{d})
 }

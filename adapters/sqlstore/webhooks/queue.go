@@ -204,6 +204,7 @@ func (s queue) Record(ctx context.Context, deliveries []*event.Delivery, endpoin
 		for _, d := range deliveries {
 			d.Saved()
 		}
+		s.countDeliveries(deliveries)
 		if err := s.noteDeliveries(ctx, change.Changed, deliveries); err != nil {
 			return err
 		}

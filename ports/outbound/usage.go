@@ -1,0 +1,47 @@
+package outbound
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/usage"
+)
+
+// UsageStores keep what tenants have used. What other repositories record in a unit is counted in it by them: runs that are
+// started, what histories say, deliveries that end, deliveries to hooks. No two units write the same row for it. Of a tenant
+// that is deleted nothing is left.
+type UsageStores struct {
+	Log     UsageLog
+	Folding UsageFolding
+}
+
+// UsageLog knows what tenants have used.
+type UsageLog interface {
+	// Add counts what no repository records. Of a tenant that is gone nothing is kept.
+	Add(ctx context.Context, owner tenant.ID, day usage.Day, c usage.Counts) error
+
+	// Days returns what a tenant used on the days from one to before another that have anything to say, in their order,
+	// also what was not folded yet. What was kept before comes as a day before the first one.
+	Days(ctx context.Context, owner tenant.ID, from, to usage.Day) ([]usage.Daily, error)
+
+	// Kept is how many bytes are kept for a tenant now.
+	Kept(ctx context.Context, owner tenant.ID) (int64, error)
+}
+
+// UsageFolding adds up what units have appended. It is for the gateway itself, and not scoped to one tenant.
+type UsageFolding interface {
+	// Waiting says whether there is anything to fold.
+	Waiting(ctx context.Context) (bool, error)
+
+	// Hold takes the turn to fold, which belongs to the unit until that ends; ok is false where another unit has it. It returns when what
+	// is kept was last noted.
+	Hold(ctx context.Context) (notedAt time.Time, ok bool, err error)
+
+	// Fold adds at most limit of what units have appended to the days that it is about, and returns how many that were. What a
+	// tenant has used stays the same for everybody who reads it.
+	Fold(ctx context.Context, limit int) (n int, err error)
+
+	// NoteKept notes how many bytes are kept for each tenant now as what was kept on a day.
+	NoteKept(ctx context.Context, day usage.Day, at time.Time) error
+}
