@@ -451,6 +451,12 @@ const (
 	TypedSortFieldUpdatedAt TypedSortField = "updatedAt"
 )
 
+// Defines values for UsageStep.
+const (
+	UsageStepDay   UsageStep = "day"
+	UsageStepMonth UsageStep = "month"
+)
+
 // Defines values for VersionSortField.
 const (
 	VersionSortFieldCreatedAt   VersionSortField = "createdAt"
@@ -3669,6 +3675,30 @@ type TenantPage = Page[Tenant]
 // TenantStatus Whether the tenant's keys are accepted.
 type TenantStatus string
 
+// TenantUsage What one tenant used within a period.
+type TenantUsage struct {
+	// By What an item of a report is about.
+	By UsageStep `json:"by"`
+
+	// From When the period begins.
+	From time.Time `json:"from"`
+
+	// Items One for each day or month.
+	Items []UsageItem `json:"items"`
+
+	// TenantID Whose it is.
+	TenantID string `json:"tenantId"`
+
+	// To When it has ended.
+	To time.Time `json:"to"`
+
+	// Totals What was used.
+	Totals UsageCounts `json:"totals"`
+}
+
+// TenantUsagePage A page of tenants with what they used.
+type TenantUsagePage = Page[TenantUsage]
+
 // TestConnection defines model for TestConnection.
 type TestConnection struct {
 	// URL What to call: an absolute http or https URL at one of the connection's hosts.
@@ -4246,6 +4276,156 @@ type UpdateWorkflowVersion struct {
 	Pins *PinsDraft `json:"pins,omitempty"`
 }
 
+// Usage What a tenant used within a period.
+type Usage struct {
+	// By What an item of a report is about.
+	By UsageStep `json:"by"`
+
+	// From When the period begins.
+	From time.Time `json:"from"`
+
+	// Items One for each day or month.
+	Items []UsageItem `json:"items"`
+
+	// To When it has ended.
+	To time.Time `json:"to"`
+
+	// Totals What was used.
+	Totals UsageCounts `json:"totals"`
+}
+
+// UsageCounts What was used.
+type UsageCounts struct {
+	// BytesKept How many bytes of runs were kept at the end, or are now.
+	BytesKept int `json:"bytesKept"`
+
+	// CodeSeconds For how long code of nodes ran.
+	CodeSeconds float64 `json:"codeSeconds"`
+
+	// Deliveries Deliveries of events to webhook endpoints.
+	Deliveries struct {
+		// Delivered Those that an endpoint took.
+		Delivered int `json:"delivered"`
+
+		// Failed Those that ended otherwise.
+		Failed int `json:"failed"`
+	} `json:"deliveries"`
+
+	// Hooks Deliveries to hooks that were recorded.
+	Hooks struct {
+		// Accepted Those whose sender was known.
+		Accepted int `json:"accepted"`
+
+		// Refused Those whose sender was not.
+		Refused int `json:"refused"`
+	} `json:"hooks"`
+
+	// NodeAttempts Attempts at nodes.
+	NodeAttempts int `json:"nodeAttempts"`
+
+	// Requests Requests to the API that were authenticated.
+	Requests struct {
+		// Refused Those that a limit, or what their key may do, stood against.
+		Refused int `json:"refused"`
+
+		// Total All of them.
+		Total int `json:"total"`
+	} `json:"requests"`
+
+	// Runs Runs by what became of them.
+	Runs struct {
+		// Cancelled Runs that were cancelled.
+		Cancelled int `json:"cancelled"`
+
+		// Children Runs that other runs started.
+		Children int `json:"children"`
+
+		// Completed Runs that completed.
+		Completed int `json:"completed"`
+
+		// Failed Runs that failed. One that is retried ends again.
+		Failed int `json:"failed"`
+
+		// Filtered Calls, events and instants that the filter of a trigger left out.
+		Filtered int `json:"filtered"`
+
+		// Skipped Those that started no run since the trigger had as many as it may, or could not look at the payload.
+		Skipped int `json:"skipped"`
+
+		// Started Runs that were started, `children` among them.
+		Started int `json:"started"`
+	} `json:"runs"`
+}
+
+// UsageItem What was used within a day or a month.
+type UsageItem struct {
+	// BytesKept How many bytes of runs were kept at the end, or are now.
+	BytesKept int `json:"bytesKept"`
+
+	// CodeSeconds For how long code of nodes ran.
+	CodeSeconds float64 `json:"codeSeconds"`
+
+	// Deliveries Deliveries of events to webhook endpoints.
+	Deliveries struct {
+		// Delivered Those that an endpoint took.
+		Delivered int `json:"delivered"`
+
+		// Failed Those that ended otherwise.
+		Failed int `json:"failed"`
+	} `json:"deliveries"`
+
+	// Hooks Deliveries to hooks that were recorded.
+	Hooks struct {
+		// Accepted Those whose sender was known.
+		Accepted int `json:"accepted"`
+
+		// Refused Those whose sender was not.
+		Refused int `json:"refused"`
+	} `json:"hooks"`
+
+	// NodeAttempts Attempts at nodes.
+	NodeAttempts int `json:"nodeAttempts"`
+
+	// Requests Requests to the API that were authenticated.
+	Requests struct {
+		// Refused Those that a limit, or what their key may do, stood against.
+		Refused int `json:"refused"`
+
+		// Total All of them.
+		Total int `json:"total"`
+	} `json:"requests"`
+
+	// Runs Runs by what became of them.
+	Runs struct {
+		// Cancelled Runs that were cancelled.
+		Cancelled int `json:"cancelled"`
+
+		// Children Runs that other runs started.
+		Children int `json:"children"`
+
+		// Completed Runs that completed.
+		Completed int `json:"completed"`
+
+		// Failed Runs that failed. One that is retried ends again.
+		Failed int `json:"failed"`
+
+		// Filtered Calls, events and instants that the filter of a trigger left out.
+		Filtered int `json:"filtered"`
+
+		// Skipped Those that started no run since the trigger had as many as it may, or could not look at the payload.
+		Skipped int `json:"skipped"`
+
+		// Started Runs that were started, `children` among them.
+		Started int `json:"started"`
+	} `json:"runs"`
+
+	// Start When it begins.
+	Start time.Time `json:"start"`
+}
+
+// UsageStep What an item of a report is about.
+type UsageStep string
+
 // Validation defines model for Validation.
 type Validation struct {
 	// Details Everything that stands against publishing.
@@ -4690,6 +4870,15 @@ type TriggerSortBy = TypedSortField
 // TriggerTypeFilter `schedule` fires at times, `webhook` when an event is sent or the trigger is called.
 type TriggerTypeFilter = TriggerType
 
+// UsageBy What an item of a report is about.
+type UsageBy = UsageStep
+
+// UsageFrom defines model for UsageFrom.
+type UsageFrom = string
+
+// UsageTo defines model for UsageTo.
+type UsageTo = string
+
 // VersionFilter defines model for VersionFilter.
 type VersionFilter = string
 
@@ -4904,6 +5093,13 @@ type PreviewTriggerParams struct {
 	Count *PreviewCount `query:"count"`
 }
 
+// GetUsageParams is the query of [Client.GetUsage].
+type GetUsageParams struct {
+	From *UsageFrom `query:"from"`
+	To   *UsageTo   `query:"to"`
+	By   *UsageBy   `query:"by"`
+}
+
 // ListWebhookEndpointsParams is the query of [Client.ListWebhookEndpoints].
 type ListWebhookEndpointsParams struct {
 	Limit       *Limit           `query:"limit"`
@@ -4983,6 +5179,19 @@ type ListTenantsParams struct {
 type ListTenantAPIKeysParams struct {
 	Limit  *Limit  `query:"limit"`
 	Offset *Offset `query:"offset"`
+}
+
+// ListUsageParams is the query of [Client.ListUsage].
+type ListUsageParams struct {
+	Limit     *Limit                `query:"limit"`
+	Offset    *Offset               `query:"offset"`
+	SortOrder *SortOrder            `query:"sortOrder"`
+	SortBy    *TenantSortBy         `query:"sortBy"`
+	Search    *TenantSearch         `query:"search"`
+	TenantID  *OperatorTenantFilter `query:"tenantId"`
+	From      *UsageFrom            `query:"from"`
+	To        *UsageTo              `query:"to"`
+	By        *UsageBy              `query:"by"`
 }
 
 // ListAPIKeys sends GET /v1/gateway/api-keys.
@@ -5829,6 +6038,20 @@ func (c *Client) CallTrigger(ctx context.Context, id TriggerID, body CallTrigger
 	return call[FiredRun](ctx, c, "POST", pathOf("/v1/gateway/triggers/%s/webhook", id), nil, body, options)
 }
 
+// GetUsage sends GET /v1/gateway/usage.
+//
+// Returns what the tenant used within a period of days or months of UTC, an item for each: from the beginning of this month up to now unless asked
+// otherwise. `from` and `to` are widened to whole days or months, at most 400 of them.
+//
+// Runs, node attempts, deliveries, deliveries to hooks and bytes are counted in the transactions that record them, so that they are exact and in the
+// answer at once. Requests, `filtered`, `skipped` and seconds of code are counted by the processes of the gateway and follow within seconds; what a process
+// has counted in its last seconds is lost when it is killed. Retention and deletions take nothing away, except from `bytesKept`.
+//
+// **Key:** secret.
+func (c *Client) GetUsage(ctx context.Context, params *GetUsageParams, options ...Option) (*Usage, error) {
+	return call[Usage](ctx, c, "GET", "/v1/gateway/usage", params, nil, options)
+}
+
 // ListWebhookEndpoints sends GET /v1/gateway/webhook-endpoints.
 //
 // Returns a page of the tenant's webhook endpoints, the newest first unless asked otherwise. Their secrets are not shown.
@@ -6277,4 +6500,12 @@ func (c *Client) ResumeTenant(ctx context.Context, id TenantID, options ...Optio
 // its webhook endpoints. Suspending twice is fine. There is no body.
 func (c *Client) SuspendTenant(ctx context.Context, id TenantID, options ...Option) (*Tenant, error) {
 	return call[Tenant](ctx, c, "POST", pathOf("/v1/operator/tenants/%s/suspend", id), nil, nil, options)
+}
+
+// ListUsage sends GET /v1/operator/usage.
+//
+// Returns a page of the tenants with what each of them used within a period, by months unless asked otherwise, as `GET /v1/gateway/usage` says it. Of a
+// tenant that was deleted nothing is left.
+func (c *Client) ListUsage(ctx context.Context, params *ListUsageParams, options ...Option) (*TenantUsagePage, error) {
+	return call[TenantUsagePage](ctx, c, "GET", "/v1/operator/usage", params, nil, options)
 }
