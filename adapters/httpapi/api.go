@@ -149,9 +149,7 @@ func New(ports Ports, opts Options) (*API, error) {
 	a.serveHooks()
 	a.serveConsent()
 	a.serveAnswerPages()
-	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Runs{All: ports.OperatorRuns, Runs: ports.Runs, Hold: a.holdRunForOperator}, ports.OperatorUsage, operator.Keys{
-		List: a.listKeys, Create: a.createKey, Revoke: a.revokeKey("keyId"), Rotate: a.rotateKey("keyId"),
-	}, opts.OperatorTokens, opts.Now)
+	a.serveOperator()
 	return a, nil
 }
 

@@ -72,13 +72,18 @@ type membershipBody struct {
 	Language   string `json:"language"`
 }
 
-// whoAmI answers GET /session.
-func (a *Console) whoAmI(c *gin.Context) error {
+// Account returns who is signed in. It counts as a request of the session.
+func (a *Console) Account(c *gin.Context) (who inbound.Account, err error) {
 	token, err := a.session(c)
 	if err != nil {
-		return err
+		return who, err
 	}
-	who, err := a.accounts.WhoAmI(c.Request.Context(), token)
+	return a.accounts.WhoAmI(c.Request.Context(), token)
+}
+
+// whoAmI answers GET /session.
+func (a *Console) whoAmI(c *gin.Context) error {
+	who, err := a.Account(c)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,9 @@ const (
 	// TenantPath begins the paths of what members do with their tenant, as the router has it.
 	TenantPath = tenantsPrefix + ":" + tenantParameter
 
+	// OperatorPath begins the paths of what the operator's people do.
+	OperatorPath = apiPrefix + "/operator"
+
 	tenantsPrefix   = apiPrefix + "/t/"
 	tenantParameter = "tenantId"
 )

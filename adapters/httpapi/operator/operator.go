@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/domain/audit"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
@@ -32,27 +33,38 @@ type api struct {
 	processes inbound.Processes
 	runs      Runs
 	usage     inbound.OperatorUsage
-	tokens    *Tokens
 	now       func() time.Time
-	guesses   guesses
 }
 
-// Serve adds the operator's routes to an engine; none where the tokens are nil. No tenant's
+// Entrance is a way to the operator's routes: where they are, and who uses them, which is an error for who may not. Scopes are those of
+// which one is needed.
+type Entrance struct {
+	Prefix string
+	Admit  func(c *gin.Context, scopes []Scope) (audit.Actor, error)
+}
+
+// ByToken is the entrance for whoever has one of the tokens.
+func ByToken(tokens *Tokens, now func() time.Time) Entrance {
+	return Entrance{Prefix: prefix, Admit: (&byToken{tokens: tokens, now: now}).admit}
+}
+
+// Serve adds the operator's routes to an engine, once for each entrance, and returns their methods and paths below its prefix. No tenant's
 // key reaches them. A route that only reads takes any scope that has to do with it.
-func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Processes, runs Runs, used inbound.OperatorUsage, keys Keys, tokens *Tokens, now func() time.Time) {
-	if tokens == nil {
-		return
-	}
-	a := &api{tenants: tenants, processes: processes, runs: runs, usage: used, tokens: tokens, now: now}
+func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Processes, runs Runs, used inbound.OperatorUsage, keys Keys, now func() time.Time, entrances ...Entrance) (served [][2]string) {
+	a := &api{tenants: tenants, processes: processes, runs: runs, usage: used, now: now}
 	serve := func(method, path string, handle func(*gin.Context) error) {
+		served = append(served, [2]string{method, path})
 		scopes := []Scope{scopeOf(path)}
 		if method == http.MethodGet {
 			scopes = []Scope{Read, scopeOf(path)}
 		}
-		if _, known := actions[method+" "+path]; !known && method != http.MethodGet {
+		action, known := actions[method+" "+path]
+		if !known && method != http.MethodGet {
 			panic("operator: the audit log has no name for " + method + " " + path) // a defect of the program
 		}
-		engine.Handle(method, prefix+path, a.admitted(handle, scopes))
+		for _, e := range entrances {
+			engine.Handle(method, e.Prefix+path, e.admitted(handle, action, scopes))
+		}
 	}
 	serve(http.MethodGet, "/processes", a.listProcesses)
 	serve(http.MethodGet, "/runs", a.listRuns)
@@ -71,6 +83,7 @@ func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Proces
 	serve(http.MethodPost, "/tenants/:id/api-keys", a.onBehalf(keys.Create))
 	serve(http.MethodDelete, "/tenants/:id/api-keys/:keyId", a.onBehalf(keys.Revoke))
 	serve(http.MethodPost, "/tenants/:id/api-keys/:keyId/rotate", a.onBehalf(keys.Rotate))
+	return served
 }
 
 // scopeOf is the scope that changes what is at a path.
@@ -85,21 +98,17 @@ func scopeOf(path string) Scope {
 	}
 }
 
-// admitted runs a handler for the operator, whose token has one of the scopes.
-func (a *api) admitted(handle func(*gin.Context) error, scopes []Scope) gin.HandlerFunc {
+// admitted runs a handler for who comes in, and has the audit log say who that was where the handler changes something.
+func (e Entrance) admitted(handle func(*gin.Context) error, action tenant.Operation, scopes []Scope) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		state := exchange.StateOf(c)
 		state.Strict = true
-		token, ok := a.tokens.find(bearer(c.Request.Header))
-		var err error
-		if !ok {
-			err = a.refuse(c)
-		} else {
-			state.Operator = token.Name
-			err = token.refuse(scopes...)
-		}
+		who, err := e.Admit(c, scopes)
+		state.Operator = who.ID
 		if err == nil {
-			recorded(c, token.Name)
+			if action != "" {
+				exchange.Acting(c, audit.Act{Actor: who, Action: string(action)})
+			}
 			err = handle(c)
 		}
 		if err != nil {
@@ -108,13 +117,23 @@ func (a *api) admitted(handle func(*gin.Context) error, scopes []Scope) gin.Hand
 	}
 }
 
-// refuse is the error of a request without the token.
-func (a *api) refuse(c *gin.Context) error {
-	err := a.guesses.count(a.now())
-	if err.RetryAfter == 0 {
-		c.Header("Www-Authenticate", "Bearer") // RFC 6750, as http.CanonicalHeaderKey spells it
+// byToken knows the operator by a token.
+type byToken struct {
+	tokens  *Tokens
+	now     func() time.Time
+	guesses guesses
+}
+
+func (b *byToken) admit(c *gin.Context, scopes []Scope) (who audit.Actor, err error) {
+	token, ok := b.tokens.find(bearer(c.Request.Header))
+	if !ok {
+		err := b.guesses.count(b.now())
+		if err.RetryAfter == 0 {
+			c.Header("Www-Authenticate", "Bearer") // RFC 6750, as http.CanonicalHeaderKey spells it
+		}
+		return who, err
 	}
-	return err
+	return audit.Actor{Kind: audit.ByOperator, ID: token.Name, Name: token.Name}, token.refuse(scopes...)
 }
 
 // ofTenant runs a handler for the tenant in the path. If there is none, that is the answer,
