@@ -34,6 +34,9 @@ func TestTheConsolesRoutesAreThoseOfItsDescriptionAndOfTheAPIs(t *testing.T) {
 	for r := range httpapi.Operations(g.api) {
 		described[r.Method+" "+membersPath("{tenantId}", r.Path)] = true
 	}
+	for _, r := range operatorRoutes(g) {
+		described[r.Method+" "+strings.Replace(r.Path, "/v1/operator", "/console/api/operator", 1)] = true
+	}
 	if diff := cmp.Diff(described, served); diff != "" {
 		t.Errorf("(-described, +served):\n%s", diff)
 	}

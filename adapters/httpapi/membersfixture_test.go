@@ -27,7 +27,7 @@ func (g *gateway) checked() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rest, ofTenant := console.OfTenant(r.URL.Path)
 		switch {
-		case ofTenant && !isOfConsoleOnly(rest):
+		case ofTenant && !isOfConsoleOnly(rest), strings.HasPrefix(r.URL.Path, console.OperatorPath):
 			asked := r.Clone(r.Context())
 			asked.URL.Path, asked.URL.RawPath = keysPath(r.URL.Path), keysPath(r.URL.RawPath)
 			members.Handler(http.HandlerFunc(func(w http.ResponseWriter, passed *http.Request) {
@@ -47,8 +47,11 @@ func isOfConsoleOnly(rest string) bool {
 	return rest == "/members" || strings.HasPrefix(rest, "/members/")
 }
 
-// keysPath is where keys have what members have at a path.
+// keysPath is where keys have what members have at a path, or the operator's tokens what its people have.
 func keysPath(path string) string {
+	if rest, ok := strings.CutPrefix(path, console.OperatorPath); ok {
+		return "/v1/operator" + rest
+	}
 	rest, ok := console.OfTenant(path)
 	if !ok {
 		return path
