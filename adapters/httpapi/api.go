@@ -34,6 +34,7 @@ type Ports struct {
 	Hooks       inbound.Hooks
 	HookIntake  inbound.HookIntake
 	Jobs        inbound.Jobs
+	Erasures    inbound.Erasures
 	ListChanges inbound.ListChanges
 	Memberships inbound.Memberships
 	NodeChecks  inbound.NodeChecks

@@ -60,7 +60,7 @@ func TestEveryRouteThatChangesSomethingIsRecorded(t *testing.T) {
 		return slices.Index([]string{http.MethodPost, http.MethodPatch, http.MethodDelete}, r.Method)
 	}
 	last := func(op tenant.Operation) int { // those that others stand in the way of, or that take others with them
-		return slices.Index([]tenant.Operation{tenant.CancelJob, tenant.StartJob, tenant.ReplayDelivery, tenant.DeleteVersion, tenant.DeleteWorkflow}, op)
+		return slices.Index([]tenant.Operation{tenant.CancelJob, tenant.StartJob, tenant.ReplayDelivery, tenant.Erase, tenant.DeleteVersion, tenant.DeleteWorkflow}, op)
 	}
 	routes := slices.SortedStableFunc(slices.Values(routesBehindKeys(g)), func(a, b httpapi.Route) int {
 		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(last(operations[a]), last(operations[b])))

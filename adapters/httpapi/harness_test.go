@@ -135,7 +135,7 @@ func (g *gateway) built(options ...option) *gateway {
 		Versions:   versions,
 		Publishing: versions, Completions: versions,
 		Firing: fired, Hooks: hooked, HookIntake: hooked, HookDeliveries: hooked,
-		Jobs: jobs.New(recorded, g.clock, g.random),
+		Jobs: jobs.New(recorded, g.clock, g.random), Erasures: jobs.New(recorded, g.clock, g.random),
 
 		Memberships: members.NewMemberships(recorded, g.clock, g.random, limiter, members.Letters{Mailer: g.mail, Public: func() string { return publicURL }}),
 		ListChanges: firstChanges{changes.New(store, budget.New(1<<20), g.random)},

@@ -3,11 +3,13 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/domain"
 )
 
@@ -63,6 +65,7 @@ func posts(e fixture) map[string][2]string {
 		"/runs/" + e.ids["runs"] + "/rerun":               {`{"payload":1}`, `{"payload":2}`},
 		"/workflow-versions/" + version + "/runs":         {`{"eventData":1}`, `{"eventData":2}`},
 		"/jobs/" + e.ids["jobs"] + "/cancel":              {"", `{"status":"running"}`},
+		"/erasures":                                       {`{"entityId":"a"}`, `{"entityId":"b"}`},
 		"/runs/bulk":                                      {`{"action":"retry","filter":{"entityId":"a"}}`, `{"action":"retry","filter":{"entityId":"b"}}`},
 		"/workflow-versions/" + version + "/nodes/a/test": {`{"input":1}`, `{"input":2}`},
 	}
@@ -75,7 +78,10 @@ func TestEveryPostTakesEffectOnceForItsKey(t *testing.T) {
 	e.ids["triggers"] = e.ids["listening"]
 	g.publishAnother(e)
 	bodies := posts(e)
-	for _, r := range routesBehindKeys(g) {
+	routes := routesBehindKeys(g)
+	erasing := slices.IndexFunc(routes, func(r httpapi.Route) bool { return r.Path == "/v1/gateway/erasures" })
+	routes = append(slices.Delete(slices.Clone(routes), erasing, erasing+1), routes[erasing]) // once no other job is running
+	for _, r := range routes {
 		path, _ := e.fill(r.Path)
 		if strings.HasSuffix(path, "/hook") {
 			path = strings.Replace(path, e.ids["triggers"], e.ids["unhooked"], 1)

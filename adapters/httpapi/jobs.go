@@ -29,6 +29,7 @@ type jobBody struct {
 	Done        int              `json:"done"`
 	Failed      int              `json:"failed"`
 	Failures    []jobFailureBody `json:"failures"`
+	Erasure     *erasureBody     `json:"erasure,omitempty"`
 	CreatedAt   string           `json:"createdAt"`
 	UpdatedAt   string           `json:"updatedAt"`
 	FinishedAt  string           `json:"finishedAt,omitempty"`
@@ -67,6 +68,11 @@ func renderJob(j *job.Job) any {
 			Status: string(f.Status), WorkflowID: string(f.Workflow), WorkflowVersionID: string(f.Version), TriggerID: string(f.Trigger), EntityID: f.Entity,
 			ParentRunID: string(f.Parent), From: exchange.OptionalTimestamp(f.From), To: exchange.OptionalTimestamp(f.To), Verdict: j.Verdict(),
 		},
+		Erasure: renderErasure(j.Erasure()),
+	}
+	if j.Action() == job.Erase {
+		body.Filter = runFilterBody{} // whom it is about is for nobody to see
+		return body
 	}
 	if f.Children {
 		body.Filter.Include = includeChildren

@@ -117,7 +117,7 @@ func (a *API) nodeRoutes() []route {
 
 // runRoutes is what starts runs, and what can be done with them.
 func (a *API) runRoutes() []route {
-	const get, post = http.MethodGet, http.MethodPost
+	const get, post, remove = http.MethodGet, http.MethodPost, http.MethodDelete
 	return []route{
 		{post, "/triggers/:id/webhook", tenant.FireTrigger, a.callTrigger},
 		{post, "/triggers/webhook/by-event", tenant.FireTrigger, a.fireByEvent},
@@ -132,6 +132,7 @@ func (a *API) runRoutes() []route {
 
 		{get, "/runs", tenant.ReadRuns, a.listRuns},
 		{get, "/runs/:id", tenant.ReadRuns, a.getRun},
+		{remove, "/runs/:id", tenant.DeleteRun, a.deleteRun},
 		{get, "/runs/:id/stream", tenant.FollowRun, a.streamRun},
 		{get, "/stream", tenant.FollowLists, a.streamLists},
 		{post, "/runs/:id/cancel", tenant.CancelRun, a.cancelRun},
@@ -141,6 +142,7 @@ func (a *API) runRoutes() []route {
 		{get, "/jobs", tenant.ReadJobs, a.listJobs},
 		{get, "/jobs/:id", tenant.ReadJobs, a.getJob},
 		{post, "/jobs/:id/cancel", tenant.CancelJob, a.cancelJob},
+		{post, "/erasures", tenant.Erase, a.startErasure},
 	}
 }
 
@@ -199,7 +201,7 @@ var strictResources = []string{prefix + "/api-keys", prefix + "/embed-tokens", p
 
 // strictOperations do so as well: no client has ever sent them anything else.
 var strictOperations = map[tenant.Operation]bool{
-	tenant.CompleteVersion: true, tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true, tenant.StartJob: true, tenant.ReadJobs: true, tenant.CancelJob: true, tenant.TestNode: true,
+	tenant.CompleteVersion: true, tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true, tenant.StartJob: true, tenant.Erase: true, tenant.ReadJobs: true, tenant.CancelJob: true, tenant.TestNode: true,
 	tenant.CreateHook: true, tenant.ChangeHook: true, tenant.RotateHook: true, tenant.TestHook: true, tenant.ReplayDelivery: true, tenant.ReadHook: true, tenant.DeleteHook: true,
 }
 

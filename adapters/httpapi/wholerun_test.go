@@ -450,7 +450,7 @@ func (g *gateway) repeatsLargeAnswers(t *testing.T, e fixture, simulated, id str
 	if _, tagged := shown.header["Etag"]; shown.header.Get("Content-Length") != fmt.Sprint(len(shown.body)) || tagged {
 		t.Errorf("the run has %d bytes and %v", len(shown.body), shown.header)
 	}
-	if got := g.send(http.MethodHead, runsPath+"/"+id, e.secret, ""); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != "GET" {
+	if got := g.send(http.MethodHead, runsPath+"/"+id, e.secret, ""); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != "GET, DELETE" {
 		t.Errorf("its head got %d %v", got.status, got.header)
 	}
 }

@@ -23,6 +23,7 @@ type workflowBody struct {
 	Description *string         `json:"description,omitempty"`
 	Metadata    json.RawMessage `json:"metadata"`
 	IsActive    bool            `json:"isActive"`
+	RunDays     *int            `json:"runRetentionDays,omitempty"`
 	CreatedAt   string          `json:"createdAt"`
 	UpdatedAt   string          `json:"updatedAt"`
 }
@@ -30,7 +31,7 @@ type workflowBody struct {
 func renderWorkflow(wf *workflow.Workflow) any {
 	return workflowBody{
 		ID: string(wf.ID()), TenantID: string(wf.Tenant()), SubTenantID: string(wf.SubTenant()), Name: wf.Name(),
-		Description: wf.Description(), Metadata: exchange.RenderMetadata(wf.Metadata()), IsActive: wf.Active(), CreatedAt: exchange.Timestamp(wf.CreatedAt()), UpdatedAt: exchange.Timestamp(wf.UpdatedAt()),
+		Description: wf.Description(), Metadata: exchange.RenderMetadata(wf.Metadata()), IsActive: wf.Active(), RunDays: wf.RunDays(), CreatedAt: exchange.Timestamp(wf.CreatedAt()), UpdatedAt: exchange.Timestamp(wf.UpdatedAt()),
 	}
 }
 
@@ -59,6 +60,9 @@ func workflowDraft(body jsonread.Object, query jsonread.Query) inbound.WorkflowD
 	var d inbound.WorkflowDraft
 	d.Name, _ = body.String("name", &r)
 	d.Description, _ = body.NullableString("description", &r)
+	if !body.IsNull("runRetentionDays") {
+		d.RunDays = body.OptionalInt("runRetentionDays", &r)
+	}
 	d.Metadata = exchange.ReadMetadata(body, &r)
 	sub := body.OptionalString("subTenantId", &r)
 	asked, inQuery := query.String("subTenantId", &r)
@@ -110,6 +114,9 @@ func workflowPatch(body jsonread.Object) workflow.Patch {
 	var r domain.Rules
 	p := workflow.Patch{Name: body.OptionalString("name", &r), Active: body.OptionalBool("isActive", &r)}
 	p.Description, p.RemoveDescription = changedDescription(body, &r)
+	if p.RemoveRunDays = body.IsNull("runRetentionDays"); !p.RemoveRunDays {
+		p.RunDays = body.OptionalInt("runRetentionDays", &r)
+	}
 	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()
 	return p

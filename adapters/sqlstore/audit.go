@@ -126,6 +126,16 @@ func (s auditLog) Append(ctx context.Context, entries ...audit.Entry) error {
 	return err
 }
 
+// Erase writes what is left of the values.
+func (s auditLog) Erase(ctx context.Context, e audit.Entry) error {
+	said, err := encodeSaid(e.Values)
+	if err != nil {
+		return s.Fail(fmt.Errorf("encode audit entry: %w", err))
+	}
+	_, err = s.Exec(ctx, "erase values in the audit log", `UPDATE audit_entries SET said = $1 WHERE tenant_id = $2 AND id = $3`, said, string(e.Tenant), string(e.ID))
+	return err
+}
+
 // auditSorted holds the only order there is, which is also the one by default.
 var auditSorted = map[string]string{"at": "at", domain.DefaultSortField: "at"}
 

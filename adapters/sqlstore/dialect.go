@@ -40,6 +40,9 @@ type Dialect struct {
 	// time.
 	ClaimOperatorIdempotencyKey string
 
+	// KeepsNotices says that what processes tell each other is kept for a while, in a table.
+	KeepsNotices bool
+
 	// Bytewise is appended to a column of text whose order is not that of its bytes, for it
 	// to be sorted by them. It is empty where that is the order of every column.
 	Bytewise string

@@ -79,6 +79,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 			Users: users{in}, Memberships: memberships{in}, OfUsers: membershipsOfUsers{in}, Sessions: sessions{in}, Links: links{in},
 			EndedSessions: sessions{in}, EndedLinks: links{in},
 		},
+		Erasures: erasures{in},
 		Sealed:   secrets{in},
 		Audit:    outbound.AuditStores{Log: auditLog{in}, Sealing: auditSealing{in}, Chain: auditChain{in}},
 		Usage:    outbound.UsageStores{Log: usageLog{in}, Folding: usageFolding{in}},

@@ -173,7 +173,7 @@ func TestKeptBytesAreThoseOfTheRows(t *testing.T) {
 							c.record()
 						default:
 							c.work(func(ctx context.Context, st outbound.Stores) error {
-								_, err := st.Runs.Overview.Sweep(ctx, owner, time.Time{}, plantest.Noon.Add(1), 1+c.rnd.IntN(4))
+								_, err := st.Runs.Overview.Sweep(ctx, outbound.RunSweep{Tenant: owner, Before: plantest.Noon.Add(1), Limit: 1 + c.rnd.IntN(4)})
 								return err
 							})
 						}

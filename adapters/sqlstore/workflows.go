@@ -18,7 +18,7 @@ type workflows struct{ *unit }
 
 var _ outbound.WorkflowRepository = workflows{}
 
-const workflowColumns = `id, tenant_id, sub_tenant_id, name, description, is_active, metadata, created_at, updated_at, revision`
+const workflowColumns = `id, tenant_id, sub_tenant_id, name, description, is_active, run_retention_days, metadata, created_at, updated_at, revision`
 
 type workflowRow struct {
 	ID          string    `db:"id"`
@@ -27,6 +27,7 @@ type workflowRow struct {
 	Name        string    `db:"name"`
 	Description *string   `db:"description"`
 	Active      bool      `db:"is_active"`
+	RunDays     *int      `db:"run_retention_days"`
 	Metadata    string    `db:"metadata"`
 	CreatedAt   time.Time `db:"created_at"`
 	UpdatedAt   time.Time `db:"updated_at"`
@@ -36,7 +37,7 @@ type workflowRow struct {
 // Targets are where the columns of a list go.
 func (row *workflowRow) Targets() []any {
 	return []any{
-		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.Active, &row.Metadata, &row.CreatedAt,
+		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.Active, &row.RunDays, &row.Metadata, &row.CreatedAt,
 		&row.UpdatedAt, &row.Revision,
 	}
 }
@@ -54,7 +55,7 @@ func (*workflowRow) SizeSQL() string {
 func (row workflowRow) restore() *workflow.Workflow {
 	return workflow.Restore(workflow.State{
 		ID: workflow.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),
-		Name: row.Name, Description: row.Description, Active: row.Active, Metadata: domain.RestoreMetadata(row.Metadata),
+		Name: row.Name, Description: row.Description, Active: row.Active, RunDays: row.RunDays, Metadata: domain.RestoreMetadata(row.Metadata),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	})
 }
@@ -66,8 +67,8 @@ var workflowsSorted = map[string]string{"name": "name", "createdAt": "created_at
 // Insert adds a workflow.
 func (s workflows) Insert(ctx context.Context, wf *workflow.Workflow) error {
 	st := wf.State()
-	_, err := s.Exec(ctx, "insert workflow", `INSERT INTO workflows (`+workflowColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.Active, st.Metadata.String(),
+	_, err := s.Exec(ctx, "insert workflow", `INSERT INTO workflows (`+workflowColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.Active, st.RunDays, st.Metadata.String(),
 		st.CreatedAt, st.UpdatedAt, st.Revision, core.SearchText(st.Name, st.Description))
 	return err
 }
@@ -87,9 +88,9 @@ func (s workflows) Get(ctx context.Context, scope tenant.Scope, id workflow.ID) 
 func (s workflows) Update(ctx context.Context, wf *workflow.Workflow) error {
 	st := wf.State()
 	n, err := s.Exec(ctx, "update workflow", `UPDATE workflows
-		SET name = $1, description = $2, is_active = $3, updated_at = $4, search_text = $5, metadata = $6, revision = revision + 1
-		WHERE tenant_id = $7 AND id = $8 AND revision = $9`,
-		st.Name, st.Description, st.Active, st.UpdatedAt, core.SearchText(st.Name, st.Description), st.Metadata.String(),
+		SET name = $1, description = $2, is_active = $3, updated_at = $4, search_text = $5, metadata = $6, run_retention_days = $7, revision = revision + 1
+		WHERE tenant_id = $8 AND id = $9 AND revision = $10`,
+		st.Name, st.Description, st.Active, st.UpdatedAt, core.SearchText(st.Name, st.Description), st.Metadata.String(), st.RunDays,
 		string(st.Tenant), string(st.ID), st.Revision)
 	return s.CheckUpdated(n, err, wf.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -40,6 +41,7 @@ func (r *recorder) around(st outbound.Stores) outbound.Stores {
 	st.Members.Sessions = sessions{st.Members.Sessions, r}
 	st.Members.Links = links{st.Members.Links, r}
 	st.Runs.Jobs = jobs{st.Runs.Jobs, r}
+	st.Erasures = erasures{st.Erasures, r}
 	st.Secrets = secrets{st.Secrets, r}
 	st.Idempotency = outcomes{st.Idempotency, r}
 	return st
@@ -337,6 +339,20 @@ func (s jobs) Insert(ctx context.Context, j *job.Job) error {
 func (s jobs) Update(ctx context.Context, j *job.Job) error {
 	return changed(s.recorder, j.Tenant(), "job", string(j.ID()), j,
 		func() (*job.Job, error) { return s.Get(ctx, tenant.All(j.Tenant()), j.ID()) }, func() error { return s.JobRepository.Update(ctx, j) })
+}
+
+type erasures struct {
+	outbound.ErasureRepository
+	*recorder
+}
+
+// RemoveRuns removes runs and records which.
+func (s erasures) RemoveRuns(ctx context.Context, owner tenant.ID, of job.ID, runs ...run.ID) (removed job.Removed, err error) {
+	removed, err = s.ErasureRepository.RemoveRuns(ctx, owner, of, runs...)
+	for _, id := range runs {
+		err = s.touched(owner, "run", string(id), err)
+	}
+	return removed, err
 }
 
 // outcomes are written last by every command.

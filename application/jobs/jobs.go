@@ -1,4 +1,5 @@
-// Package jobs implements inbound.Jobs and inbound.JobWorker: work on many runs at once.
+// Package jobs implements inbound.Jobs, inbound.Erasures and inbound.JobWorker: work on many runs at once, and what removes
+// runs with all that is about them.
 package jobs
 
 import (
@@ -18,7 +19,10 @@ type Service struct {
 	random outbound.Random
 }
 
-var _ inbound.Jobs = (*Service)(nil)
+var (
+	_ inbound.Jobs     = (*Service)(nil)
+	_ inbound.Erasures = (*Service)(nil)
+)
 
 // New returns the service.
 func New(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random) *Service {
@@ -49,6 +53,30 @@ func (s *Service) Start(ctx context.Context, who tenant.Caller, idempotency doma
 			return err
 		}
 		if err := st.Runs.Jobs.Update(ctx, j); err != nil {
+			return err
+		}
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, j, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// Erase stores a job that finds what it removes as it goes on.
+func (s *Service) Erase(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d job.ErasureDraft) (j *job.Job, err error) {
+	if err = who.May(tenant.Erase); err != nil {
+		return nil, err
+	}
+	now, id := s.clock.Now(), job.ID(s.random.ID(job.IDPrefix))
+	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
+			return err
+		}
+		if j, err = job.NewErasure(id, who.Scope, d, now); err != nil {
+			return err
+		}
+		if err := st.Runs.Jobs.Insert(ctx, j); err != nil {
 			return err
 		}
 		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, j, now)
@@ -95,6 +123,11 @@ func (s *Service) Cancel(ctx context.Context, who tenant.Caller, idempotency dom
 		}
 		if j, err = st.Runs.Jobs.Get(ctx, who.Scope, id); err != nil {
 			return err
+		}
+		if j.Action() == job.Erase {
+			if err := who.May(tenant.Erase); err != nil {
+				return err
+			}
 		}
 		if err := j.Cancel(now); err != nil {
 			return err

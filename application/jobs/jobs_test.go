@@ -36,10 +36,18 @@ type env struct {
 func onEachStore(t *testing.T, test func(d *env)) {
 	t.Helper()
 	fixture.OnEachStore(t, func(t *testing.T, store *sqlstore.Store) {
-		d := &env{Env: fixture.New(t, store)}
-		d.jobs, d.ver = jobs.New(d.Raw, d.Clock, system.Random{}), d.NewVersion([]string{fixture.InputNode}, nil)
-		test(d)
+		test(newEnv(fixture.New(t, store)))
 	})
+}
+
+func newEnv(e *fixture.Env) *env {
+	d := &env{Env: e}
+	d.jobs, d.ver = d.service(d.Raw), d.NewVersion([]string{fixture.InputNode}, nil)
+	return d
+}
+
+func (d *env) service(work outbound.UnitOfWork) *jobs.Service {
+	return jobs.New(work, d.Clock, system.Random{})
 }
 
 func (d *env) worker(work outbound.UnitOfWork, storage tenant.StorageQuota) *jobs.Worker {

@@ -90,6 +90,12 @@ func (w *Worker) Step(ctx context.Context, failed func(error)) (worked bool, err
 	if err != nil || j == nil {
 		return false, err
 	}
+	if j.Action() == job.Erase {
+		if err := w.erase(ctx, j, failed); err != nil && !errors.Is(err, errOvertaken) {
+			return false, fmt.Errorf("job %s: %w", j.ID(), err)
+		}
+		return true, nil
+	}
 	next, err := w.next(ctx, j)
 	if err != nil {
 		return false, fmt.Errorf("job %s: %w", j.ID(), err)

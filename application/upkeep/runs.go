@@ -43,7 +43,50 @@ func (s *Service) SweepRuns(ctx context.Context) (removed int, err error) {
 		removed += n
 		err = errors.Join(err, failure)
 		if offset += len(owners); !more || ctx.Err() != nil {
+			n, failure := s.sweepKeptShorter(ctx)
+			return removed + n, errors.Join(err, failure)
+		}
+	}
+}
+
+// sweepKeptShorter removes the old runs of workflows that keep them for days of their own.
+func (s *Service) sweepKeptShorter(ctx context.Context) (removed int, err error) {
+	for last := (outbound.KeptShorter{}); ctx.Err() == nil; {
+		var found []outbound.KeptShorter
+		failure := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+			found, err = st.Runs.Origins.KeptShorter(ctx, last, originBatch)
+			return err
+		})
+		if failure != nil || len(found) == 0 {
+			return removed, errors.Join(err, failure)
+		}
+		for _, one := range found {
+			n, failure := s.sweepWorkflow(ctx, one)
+			removed += n
+			err = errors.Join(err, failure)
+		}
+		last = found[len(found)-1]
+	}
+	return removed, err
+}
+
+// sweepWorkflow removes the old runs of a workflow, some in each unit.
+func (s *Service) sweepWorkflow(ctx context.Context, of outbound.KeptShorter) (removed int, err error) {
+	q := outbound.RunSweep{Tenant: of.Tenant, Workflow: of.Workflow, Before: s.clock.Now().AddDate(0, 0, -of.Days), Limit: maxRuns}
+	for {
+		var swept []time.Time
+		began := time.Now()
+		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+			swept, err = st.Runs.Overview.Sweep(ctx, q)
+			return err
+		})
+		removed += len(swept)
+		if err != nil || len(swept) == 0 {
 			return removed, err
+		}
+		q.From = slices.MaxFunc(swept, time.Time.Compare)
+		if !rest(ctx, sweepRest*time.Since(began)) || len(swept) < maxRuns {
+			return removed, ctx.Err()
 		}
 	}
 }
@@ -73,7 +116,7 @@ func (s *Service) sweepRunsOf(ctx context.Context, owners []*tenant.Tenant) (rem
 		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			done, n, last = 0, 0, from
 			for _, ten := range owners {
-				swept, err := st.Runs.Overview.Sweep(ctx, ten.ID(), last, now.Add(-ten.Settings().RunRetention()), maxRuns-n)
+				swept, err := st.Runs.Overview.Sweep(ctx, outbound.RunSweep{Tenant: ten.ID(), From: last, Before: now.Add(-ten.Settings().RunRetention()), Limit: maxRuns - n})
 				if err != nil {
 					return err
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
 )
@@ -48,8 +49,11 @@ func TestFinishedRunsAreKeptAsLongAsTheirTenantSays(t *testing.T) {
 			}
 			var all []*run.Run
 			for n, days := range ages {
-				id := run.ID(fmt.Sprintf("run_%d_%d", i, n))
-				s := run.State{Origin: run.Origin{ID: id, Tenant: name(i), CreatedAt: noon}, Status: run.StatusRunning, UpdatedAt: noon}
+				id, of := run.ID(fmt.Sprintf("run_%d_%d", i, n)), workflow.ID("wf_short")
+				if n == 0 {
+					of = "wf_long"
+				}
+				s := run.State{Origin: run.Origin{ID: id, Tenant: name(i), Workflow: of, CreatedAt: noon.AddDate(0, 0, -50)}, Status: run.StatusRunning, UpdatedAt: noon}
 				if at := noon.Add(-time.Duration(days) * 24 * time.Hour); days > 0 {
 					s.Status, s.FinishedAt = run.StatusCompleted, &at
 				}
@@ -91,4 +95,15 @@ func TestFinishedRunsAreKeptAsLongAsTheirTenantSays(t *testing.T) {
 		t.Errorf("of ten days %d runs were removed: %v", removed, err)
 	}
 	left(map[int]int{0: 3, 1: 2, 2: 3, tenants - 1: 3})
+	days := 5 // of a workflow of the last tenant, whose runs those are that have none of their own in the others
+	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		return st.Workflows.Insert(ctx, workflow.Restore(workflow.State{ID: "wf_short", Tenant: name(tenants - 1), Name: "Short", RunDays: &days, Revision: 1}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := service.SweepRuns(t.Context()); removed != 1 || err != nil {
+		t.Errorf("of a workflow with days of its own %d runs were removed: %v", removed, err)
+	}
+	left(map[int]int{0: 3, 1: 2, 2: 3, tenants - 1: 2})
 }

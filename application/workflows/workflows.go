@@ -31,7 +31,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, idempotency dom
 	if err = who.May(tenant.CreateWorkflow); err != nil {
 		return nil, err
 	}
-	d.SubTenant = who.Scope.OrOwn(d.SubTenant)
+	d.SubTenant, d.MaxRunDays = who.Scope.OrOwn(d.SubTenant), who.Settings.KeptRunDays()
 	if err = who.Scope.Check(d.SubTenant); err != nil {
 		return nil, err
 	}
@@ -81,6 +81,7 @@ func (s *Service) List(ctx context.Context, who tenant.Caller, f workflow.Filter
 
 // Update changes what the patch names.
 func (s *Service) Update(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected, p workflow.Patch) (*workflow.Workflow, error) {
+	p.MaxRunDays = who.Settings.KeptRunDays()
 	return s.change(ctx, who, id, at, func(wf *workflow.Workflow) error { return wf.Revise(p, s.clock.Now()) })
 }
 

@@ -69,7 +69,7 @@ var core = wire.NewSet(
 	connections.NewConsents, wire.Bind(new(inbound.Consents), new(*connections.Consents)),
 	connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)),
 	connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)),
-	jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)),
+	jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), wire.Bind(new(inbound.Erasures), new(*jobs.Service)),
 	jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)),
 	runs.NewQuestions, wire.Bind(new(inbound.Pauses), new(*runs.Questions)),
 	runs.NewOperator, wire.Bind(new(inbound.OperatorRuns), new(*runs.Operator)),

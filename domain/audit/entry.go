@@ -187,3 +187,16 @@ type Filter struct {
 	From   *time.Time
 	To     *time.Time // before which they were made
 }
+
+// Erase leaves only the hashes of values that are to be forgotten, and says how many those are: of an entry that is
+// chained, too, the chain still holds.
+func (e *Entry) Erase(forget func(json string) bool) (erased int) {
+	for i := range e.Values {
+		v := &e.Values[i]
+		if !v.isErased() && (v.Old != "" && forget(v.Old) || v.New != "" && forget(v.New)) {
+			v.Old, v.New, v.Salt = "", "", ""
+			erased++
+		}
+	}
+	return erased
+}

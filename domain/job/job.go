@@ -3,6 +3,7 @@ package job
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -98,6 +99,7 @@ type State struct {
 	Action     Action
 	Filter     run.Filter // without what follows from the action
 	Verdict    string     // of the deliveries that are replayed; empty for any
+	Erasure    *Erasure   `fact:"-"` // nil for what erases nothing
 	Status     Status
 	Matched    int       // runs that it works on
 	Done       int       `fact:"-"` // runs that the action was carried out on
@@ -165,12 +167,21 @@ func NewReplay(id ID, scope tenant.Scope, d ReplayDraft, now time.Time) (*Job, e
 func Restore(s State) *Job { return &Job{s} }
 
 // Facts are what the audit log says of it.
-func (j *Job) Facts() domain.Facts { return domain.FactsOf(j.state) }
+func (j *Job) Facts() domain.Facts {
+	s := j.state
+	if s.Erasure == nil {
+		return domain.FactsOf(s)
+	}
+	s.Filter = run.Filter{} // whom it is about is not to be remembered
+	facts := domain.FactsOf(s)
+	facts["subject"], facts["asked"] = domain.TextFact(strconv.Quote(string(s.Erasure.Subject))), domain.TextFact(strconv.Quote(s.Erasure.Asked))
+	return facts
+}
 
 // State returns a copy for the store.
 func (j *Job) State() State {
 	s := j.state
-	s.Failures = slices.Clone(s.Failures)
+	s.Failures, s.Erasure = slices.Clone(s.Failures), domain.CopyOf(s.Erasure)
 	return s
 }
 
@@ -206,6 +217,7 @@ func (j *Job) conclude(now time.Time) {
 func (j *Job) finish(as Status, now time.Time) {
 	at := later(now, j.state.UpdatedAt)
 	j.state.Status, j.state.UpdatedAt, j.state.FinishedAt = as, at, &at
+	j.state.forget()
 }
 
 // Cancel ends the job. A Conflict with the code job_finished says that it had ended.

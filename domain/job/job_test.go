@@ -1,6 +1,8 @@
 package job_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -118,5 +120,67 @@ func TestACancelledJobKeepsWhatItHasDone(t *testing.T) {
 	}
 	if at := j.After(noon.Add(-time.Hour)); !at.Equal(noon) {
 		t.Errorf("a process whose clock is behind makes runs at %s", at)
+	}
+}
+
+func TestWhatMentionsAName(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"to":["anna@example.com"]}`: true, `{"anna@example.com":1}`: true, `{"\u0061nna@example.com":1}`: true, `{"link":"/a?to=anna%40example.com"}`: true,
+		`to=anna%40example.com&x=1`: true, `to: anna@example.com.`: true,
+		`{"to":"joanna@example.com"}`: false, `{"to":"anna@example.community"}`: false, `{"to":"anna"}`: false, ``: false,
+	} {
+		if job.Mentions([]byte(text), "anna@example.com") != want {
+			t.Errorf("%s: not %v", text, want)
+		}
+	}
+	for text, want := range map[string]bool{`{"id":"17"}`: true, `{"id":17}`: true, `{"id":"step 17"}`: false, `{"id":170}`: false} {
+		if job.Mentions([]byte(text), "17") != want {
+			t.Errorf("%s: not %v", text, want)
+		}
+	}
+}
+
+func TestAnErasureIsAboutOne(t *testing.T) {
+	entity, empty, sub := "a", "", tenant.SubTenantID("b")
+	for claim, c := range map[string]struct {
+		draft job.ErasureDraft
+		want  []string
+	}{
+		"an entity":   {job.ErasureDraft{Entity: &entity}, nil},
+		"nobody":      {job.ErasureDraft{}, []string{"entityId required"}},
+		"two":         {job.ErasureDraft{Entity: &entity, SubTenant: &sub}, []string{"entityId conflicting"}},
+		"an empty id": {job.ErasureDraft{Entity: &empty}, []string{"entityId required"}},
+		"a filter":    {job.ErasureDraft{Filter: &run.Filter{}}, nil},
+	} {
+		_, err := job.NewErasure("job_1", tenant.All("tenant_1"), c.draft, noon)
+		var e *domain.Error
+		var got []string
+		if errors.As(err, &e) {
+			for _, v := range e.Violations {
+				got = append(got, v.Field+" "+string(v.Code))
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", claim, err)
+		}
+	}
+}
+
+// The digest is that of the text which the handbook shows.
+func TestAnErasureRemembersADigestAndNotTheName(t *testing.T) {
+	entity := "order-1042"
+	j, err := job.NewErasure("job_1", tenant.All("tenant_1"), job.ErasureDraft{Entity: &entity}, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sha256.Sum256([]byte(`{"entityId":"order-1042"}`))
+	if j.Name() != entity || j.Erasure().Asked != hex.EncodeToString(want[:]) || strings.Contains(fmt.Sprint(j.Facts()), entity) {
+		t.Errorf("it is %+v, its facts are %v", j.State(), j.Facts())
+	}
+	for j.Status() == job.Running {
+		j.PartErased(noon)
+	}
+	if j.Status() != job.Completed || strings.Contains(fmt.Sprint(j.State()), entity) || j.Name() != "" || j.Filter().Entity != nil {
+		t.Errorf("it ended as %+v", j.State())
 	}
 }

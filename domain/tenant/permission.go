@@ -110,9 +110,11 @@ const (
 	RetryRun        Operation = "retryRun"
 	RerunRun        Operation = "rerunRun"
 	StartVersionRun Operation = "startWorkflowVersionRun"
+	DeleteRun       Operation = "deleteRun"
 	StartJob        Operation = "startJob" // on many runs
 	ReadJobs        Operation = "readJobs"
 	CancelJob       Operation = "cancelJob"
+	Erase           Operation = "erase" // what is about somebody
 	SimulateVersion Operation = "simulateWorkflowVersion"
 	TestNode        Operation = "testWorkflowVersionNode" // executes it
 
@@ -204,9 +206,11 @@ var permissions = []Permission{
 	{RetryRun, Denied, Allowed, []Right{ActOnRunsRight}, ApproverRole},
 	{RerunRun, Denied, Allowed, []Right{ActOnRunsRight}, ApproverRole},
 	{StartVersionRun, Denied, Allowed, []Right{StartRunsRight}, EditorRole},
+	{DeleteRun, Denied, Allowed, nil, AdminRole},
 	{StartJob, Denied, Allowed, []Right{ActOnRunsRight}, ApproverRole},
 	{ReadJobs, Denied, Allowed, []Right{ReadRunsRight}, ViewerRole},
 	{CancelJob, Denied, Allowed, []Right{ActOnRunsRight}, ApproverRole},
+	{Erase, Denied, Allowed, nil, AdminRole},
 	{SimulateVersion, Denied, Allowed, []Right{ReadWorkflowsRight}, ViewerRole},
 	{TestNode, Denied, Allowed, []Right{WriteWorkflowsRight, StartRunsRight}, EditorRole},
 	{ReadNodeSecret, Denied, Allowed, nil, AdminRole},
@@ -231,7 +235,7 @@ var permissionOf = func() map[Operation]Permission {
 var ofWholeTenant = map[Operation]bool{
 	CreateCustomNode: true, ChangeCustomNode: true, DeleteCustomNode: true, CheckCustomNode: true, ReadNodeSecret: true, RotateNodeSecret: true,
 	ReadKeys: true, CreateKey: true, RotateKey: true, RevokeKey: true, ReadEmbedTokens: true, CreateEmbedToken: true, RevokeEmbedTokens: true,
-	ReadSettings: true, ChangeSettings: true, ReadAuditLog: true, ReadUsage: true,
+	ReadSettings: true, ChangeSettings: true, ReadAuditLog: true, ReadUsage: true, Erase: true,
 	ReadMembers: true, AddMember: true, ChangeMember: true, RemoveMember: true,
 }
 

@@ -30,6 +30,7 @@ type State struct {
 	Description *string // nil when none was given
 	Metadata    domain.Metadata
 	Active      bool `fact:"isActive"`
+	RunDays     *int `fact:"runRetentionDays"` // how long its finished runs are kept; nil for as long as the tenant's
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Revision    int64 // 1 at first; a store raises it with every update and refuses a stale one
@@ -39,6 +40,8 @@ type State struct {
 type Draft struct {
 	Name        string  // 1 to [MaxName] characters
 	Description *string // at most [MaxDescription] characters
+	RunDays     *int    // 1 to MaxRunDays; nil for as long as the tenant's
+	MaxRunDays  int     // for how many days the tenant's runs are kept
 	Metadata    domain.MetadataPatch
 	Malformed   []domain.Violation // what was found while the request was read; reported with the rest
 }
@@ -48,6 +51,9 @@ type Patch struct {
 	Name              *string
 	Description       *string
 	RemoveDescription bool // takes the description away; Description is not looked at then
+	RunDays           *int
+	RemoveRunDays     bool // takes them away; RunDays is not looked at then
+	MaxRunDays        int  // for how many days the tenant's runs are kept
 	Metadata          domain.MetadataPatch
 	Active            *bool
 	Malformed         []domain.Violation // what was found while the request was read; reported with the rest
@@ -60,20 +66,21 @@ func New(id ID, owner tenant.ID, sub tenant.SubTenantID, d Draft, now time.Time)
 	var r domain.Rules
 	r.Add(d.Malformed...)
 	checkTexts(&r, d.Name, d.Description)
+	checkRunDays(&r, d.RunDays, d.MaxRunDays)
 	checkSubTenant(&r, sub)
 	metadata := domain.Metadata{}.Revised(&r, d.Metadata)
 	if err := r.Err("workflow_invalid", "The workflow is not valid."); err != nil {
 		return nil, err
 	}
 	return &Workflow{State{
-		ID: id, Tenant: owner, SubTenant: sub, Name: d.Name, Description: domain.CopyOf(d.Description), Metadata: metadata, Active: true,
+		ID: id, Tenant: owner, SubTenant: sub, Name: d.Name, Description: domain.CopyOf(d.Description), RunDays: domain.CopyOf(d.RunDays), Metadata: metadata, Active: true,
 		CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}}, nil
 }
 
 // Restore rebuilds a workflow from what a store kept, without applying any rule.
 func Restore(s State) *Workflow {
-	s.Description = domain.CopyOf(s.Description)
+	s.Description, s.RunDays = domain.CopyOf(s.Description), domain.CopyOf(s.RunDays)
 	return &Workflow{s}
 }
 
@@ -83,7 +90,7 @@ func (w *Workflow) Facts() domain.Facts { return domain.FactsOf(w.state) }
 // State returns what a store has to keep.
 func (w *Workflow) State() State {
 	s := w.state
-	s.Description = domain.CopyOf(s.Description)
+	s.Description, s.RunDays = domain.CopyOf(s.Description), domain.CopyOf(s.RunDays)
 	return s
 }
 
@@ -94,15 +101,20 @@ func (w *Workflow) Revise(p Patch, now time.Time) error {
 	next := w.State()
 	domain.Set(&next.Name, p.Name)
 	domain.SetOptional(&next.Description, p.Description, p.RemoveDescription)
+	domain.SetOptional(&next.RunDays, p.RunDays, p.RemoveRunDays)
 	domain.Set(&next.Active, p.Active)
 	var r domain.Rules
 	r.Add(p.Malformed...)
 	checkTexts(&r, next.Name, next.Description)
+	if !p.RemoveRunDays {
+		checkRunDays(&r, p.RunDays, p.MaxRunDays)
+	}
 	next.Metadata = next.Metadata.Revised(&r, p.Metadata)
 	if err := r.Err("workflow_invalid", "The workflow is not valid."); err != nil {
 		return err
 	}
 	if next.Name != w.state.Name || next.Active != w.state.Active || !same(next.Description, w.state.Description) ||
+		!same(next.RunDays, w.state.RunDays) ||
 		!next.Metadata.Equal(w.state.Metadata) {
 		next.UpdatedAt = now
 	}
@@ -136,6 +148,9 @@ func (w *Workflow) Metadata() domain.Metadata { return w.state.Metadata }
 // Active says whether the workflow's triggers may fire.
 func (w *Workflow) Active() bool { return w.state.Active }
 
+// RunDays is for how many days its finished runs are kept, or the tenant's where those are fewer; nil for the tenant's.
+func (w *Workflow) RunDays() *int { return domain.CopyOf(w.state.RunDays) }
+
 // CreatedAt is when the workflow was made.
 func (w *Workflow) CreatedAt() time.Time { return w.state.CreatedAt }
 
@@ -147,6 +162,14 @@ func (w *Workflow) Revision() int64 { return w.state.Revision }
 
 // Saved notes that a store kept the changes, which raises the revision by one.
 func (w *Workflow) Saved() { w.state.Revision++ }
+
+// checkRunDays keeps a workflow to the days of its tenant, which the operator has set.
+func checkRunDays(r *domain.Rules, days *int, ofTenant int) {
+	if days != nil {
+		r.Check(*days >= tenant.MinRunRetentionDays, "runRetentionDays", domain.TooSmall, "must be at least %d", tenant.MinRunRetentionDays)
+		r.Check(*days <= ofTenant, "runRetentionDays", domain.TooLarge, "must be at most %d, for which all runs of this tenant are kept", ofTenant)
+	}
+}
 
 func checkTexts(r *domain.Rules, name string, description *string) {
 	r.Text(name, "name", MinName, MaxName)

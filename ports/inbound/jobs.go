@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/job"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -24,8 +25,20 @@ type Jobs interface {
 	// List returns a page of jobs.
 	List(ctx context.Context, who tenant.Caller, f job.Filter, q domain.Query) (domain.Page[*job.Job], error)
 
-	// Cancel ends a job; what it has done stays done. A Conflict is job_finished.
+	// Cancel ends a job; what it has done stays done. Whoever ends an erasure may begin one. A Conflict is job_finished.
 	Cancel(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id job.ID) (*job.Job, error)
+}
+
+// Erasures remove what is about somebody, for ever.
+type Erasures interface {
+	// Erase begins a job that removes what is about an entity or a sub-tenant, or runs by a filter, after cancelling those
+	// that have not ended. A draft is Invalid with the code erasure_invalid. While another job of the
+	// tenant is running it is a Conflict job_running.
+	Erase(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d job.ErasureDraft) (*job.Job, error)
+
+	// DeleteRun removes a run that has ended, with all that is about it, and the runs that it started. An unknown one is
+	// NotFound run_not_found; while one of them has not ended it is a Conflict run_not_finished.
+	DeleteRun(ctx context.Context, who tenant.Caller, id run.ID) error
 }
 
 // JobWorker works on jobs. Several processes may do so at the same time: each batch of runs is

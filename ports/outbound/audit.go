@@ -22,6 +22,9 @@ type AuditLog interface {
 	// Append adds entries that are not sealed, of any tenants.
 	Append(ctx context.Context, entries ...audit.Entry) error
 
+	// Erase writes the values of an entry without those that were erased.
+	Erase(ctx context.Context, e audit.Entry) error
+
 	// List returns a page of a tenant's entries, by their time.
 	List(ctx context.Context, owner tenant.ID, f audit.Filter, q domain.Query) (domain.Page[audit.Entry], error)
 

@@ -34,7 +34,7 @@ type JobRepository interface {
 	Update(ctx context.Context, j *job.Job) error
 
 	// Sweep removes at most limit jobs, of any tenant, that ended before the time, and returns how
-	// many.
+	// many. The receipts of erasures stay as much longer as [job.ReceiptRetention] is than [job.Retention].
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
 

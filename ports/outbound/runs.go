@@ -272,11 +272,20 @@ type RunOverview interface {
 	// exist.
 	Seqs(ctx context.Context, of []RunKey) ([]int64, error)
 
-	// Sweep removes the first at most limit runs of a tenant, by when they finished, that
-	// finished at or after from and before another time, with their histories and their dedupe
-	// keys, and returns when each of them finished. Who removes more begins where the last ones
-	// were: beginning anew passes over all that was removed a moment ago.
-	Sweep(ctx context.Context, owner tenant.ID, from, before time.Time, limit int) ([]time.Time, error)
+	// Sweep removes the first at most limit runs of a tenant, by when they finished, or those of one of
+	// its workflows, by when they were created, that finished before a time, with their histories and
+	// their dedupe keys, and returns when each of them finished, or was created. Who removes more begins
+	// where the last ones were: beginning anew passes over all that was removed a moment ago.
+	Sweep(ctx context.Context, q RunSweep) ([]time.Time, error)
+}
+
+// RunSweep says which runs are removed because they are old.
+type RunSweep struct {
+	Tenant   tenant.ID
+	Workflow workflow.ID // empty for all
+	From     time.Time   // those that finished, or of a workflow were created, at or after it
+	Before   time.Time   // those that finished before it
+	Limit    int
 }
 
 // RunFamilies knows runs that others started.
@@ -331,6 +340,18 @@ type RunOrigins interface {
 	// fixed order, behind one of them; the zero value begins with the first. It costs what it
 	// returns, however many runs there are.
 	Live(ctx context.Context, after RunOrigin, limit int) ([]RunOrigin, error)
+
+	// KeptShorter is for the gateway itself, too. It returns at most limit of the workflows whose runs
+	// are kept for days of their own, by tenant and id, behind one of them; the zero value begins with
+	// the first. It costs what it returns.
+	KeptShorter(ctx context.Context, after KeptShorter, limit int) ([]KeptShorter, error)
+}
+
+// KeptShorter is a workflow whose runs are kept for days of its own.
+type KeptShorter struct {
+	Tenant   tenant.ID
+	Workflow workflow.ID
+	Days     int
 }
 
 // RunOrigin is what a run came from.

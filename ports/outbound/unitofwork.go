@@ -69,6 +69,7 @@ type Stores struct {
 	Sealed              SealedRepository
 	Audit               AuditStores
 	Usage               UsageStores
+	Erasures            ErasureRepository
 	Webhooks            WebhookStores
 	Runs                RunStores
 }

@@ -57,7 +57,7 @@ func (f fixture) claims(c outbound.RunClaim) (leased []outbound.LeasedRun) {
 func (f fixture) sweep(owner tenant.ID, limit int) (n int) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) (err error) {
-		swept, err := st.Runs.Overview.Sweep(ctx, owner, time.Time{}, noon.Add(time.Minute), limit)
+		swept, err := st.Runs.Overview.Sweep(ctx, outbound.RunSweep{Tenant: owner, Before: noon.Add(time.Minute), Limit: limit})
 		n = len(swept)
 		return err
 	})

@@ -1,6 +1,7 @@
 package portstest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -333,7 +334,7 @@ func RunOverview(t *testing.T, open OpenStore) {
 				want []time.Time
 			}{{ago(1), []time.Time{ago(1)}}, {time.Time{}, []time.Time{ago(9), ago(2)}}, {time.Time{}, []time.Time{}}} {
 				f.write(func(ctx context.Context, st outbound.Stores) error {
-					swept, err := st.Runs.Overview.Sweep(ctx, owner, sweep.from, noon, 2)
+					swept, err := st.Runs.Overview.Sweep(ctx, outbound.RunSweep{Tenant: owner, From: sweep.from, Before: noon, Limit: 2})
 					slices.SortFunc(swept, time.Time.Compare)
 					f.same(sweep.want, swept)
 					return err
@@ -349,6 +350,64 @@ func RunOverview(t *testing.T, open OpenStore) {
 				f.Errorf("the history is %v", got)
 			}
 			f.started(owner, keyed("trg_1", "k", noon)) // the key is free
+		},
+		"the runs of one workflow are swept by when they were created, a batch at a time, and no others": func(f fixture) {
+			owner := f.tenant().ID()
+			ago := func(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time.Minute) }
+			made := func(of workflow.ID, created int, finished *int) *run.Run {
+				return f.started(owner, func(st *run.State) {
+					st.Workflow, st.CreatedAt = of, ago(created)
+					if finished != nil {
+						at := ago(*finished)
+						st.Status, st.FinishedAt = run.StatusCompleted, &at
+					}
+				})
+			}
+			one, none := 1, 0
+			kept := []*run.Run{made("wf_a", 9, nil), made("wf_a", 9, &none), made("wf_b", 9, &one)}
+			for _, created := range []int{8, 6, 5} {
+				made("wf_a", created, &one)
+			}
+			from := time.Time{}
+			for _, want := range [][]time.Time{{ago(8), ago(6)}, {ago(5)}, {}} {
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					swept, err := st.Runs.Overview.Sweep(ctx, outbound.RunSweep{Tenant: owner, Workflow: "wf_a", From: from, Before: noon, Limit: 2})
+					slices.SortFunc(swept, time.Time.Compare)
+					f.same(want, swept)
+					for _, at := range swept {
+						from = at
+					}
+					return err
+				})
+			}
+			for _, r := range kept {
+				f.holds(r.State())
+			}
+		},
+		"workflows whose runs are kept for days of their own are found, some at a time": func(f fixture) {
+			owner, days := f.tenant().ID(), 3
+			var want []outbound.KeptShorter
+			for _, d := range []*int{&days, nil, &days} {
+				wf := workflow.Restore(workflow.State{ID: workflow.ID(newID("wf")), Tenant: owner, Name: newID("name"), RunDays: d, CreatedAt: noon, UpdatedAt: noon, Revision: 1})
+				f.write(func(ctx context.Context, st outbound.Stores) error { return st.Workflows.Insert(ctx, wf) })
+				if d != nil {
+					want = append(want, outbound.KeptShorter{Tenant: owner, Workflow: wf.ID(), Days: days})
+				}
+			}
+			slices.SortFunc(want, func(a, b outbound.KeptShorter) int { return cmp.Compare(a.Workflow, b.Workflow) })
+			var got []outbound.KeptShorter
+			for last := (outbound.KeptShorter{}); ; last = got[len(got)-1] {
+				var page []outbound.KeptShorter
+				f.read(func(ctx context.Context, st outbound.Stores) (err error) {
+					page, err = st.Runs.Origins.KeptShorter(ctx, last, 1)
+					return err
+				})
+				if len(page) == 0 {
+					break
+				}
+				got = append(got, page...)
+			}
+			f.same(want, slices.DeleteFunc(got, func(k outbound.KeptShorter) bool { return k.Tenant != owner }))
 		},
 	})
 }

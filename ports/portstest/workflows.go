@@ -27,10 +27,10 @@ func (f fixture) getWorkflow(owner tenant.ID, id workflow.ID) (wf *workflow.Work
 func WorkflowRepository(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"every field comes back": func(f fixture) {
-			about := "what it does: \"<&>\""
+			about, days := "what it does: \"<&>\"", 7
 			want := workflow.State{
 				ID: workflow.ID(newID("wf")), Tenant: f.tenant().ID(), SubTenant: "team 7", Name: "Ordres été", Description: &about,
-				Active: false, CreatedAt: noon, UpdatedAt: noon.Add(time.Second), Revision: 1,
+				Active: false, RunDays: &days, CreatedAt: noon, UpdatedAt: noon.Add(time.Second), Revision: 1,
 			}
 			plain := f.newWorkflow(want.Tenant, "", "Plain").State()
 			for _, st := range []workflow.State{want, plain} {

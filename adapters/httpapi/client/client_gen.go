@@ -93,6 +93,13 @@ const (
 	EmbedTokenLanguagePtBR EmbedTokenLanguage = "pt-BR"
 )
 
+// Defines values for ErasureSubject.
+const (
+	ErasureSubjectEntityID    ErasureSubject = "entityId"
+	ErasureSubjectFilter      ErasureSubject = "filter"
+	ErasureSubjectSubTenantID ErasureSubject = "subTenantId"
+)
+
 // Defines values for ErrorUsedByKind.
 const (
 	ErrorUsedByKindHook            ErrorUsedByKind = "hook"
@@ -224,6 +231,7 @@ const (
 // Defines values for JobAction.
 const (
 	JobActionCancel JobAction = "cancel"
+	JobActionErase  JobAction = "erase"
 	JobActionReplay JobAction = "replay"
 	JobActionRerun  JobAction = "rerun"
 	JobActionRetry  JobAction = "retry"
@@ -1118,6 +1126,9 @@ type CreateWorkflow struct {
 	// Name A name for people.
 	Name string `json:"name"`
 
+	// RunRetentionDays For how many days its finished runs are kept, at most as many as those of the tenant; null is the same as leaving it out.
+	RunRetentionDays *int `json:"runRetentionDays,omitempty"`
+
 	// SubTenantID The sub-tenant it belongs to, if it does.
 	SubTenantID *string `json:"subTenantId,omitempty"`
 }
@@ -1412,6 +1423,57 @@ type EmbedTokenLanguage string
 
 // EmbedTokenPage A page of embed tokens.
 type EmbedTokenPage = Page[EmbedToken]
+
+// Erasure What an erasure was asked for, and what it has removed; whom it is about is not remembered.
+type Erasure struct {
+	// Asked The SHA-256 of what was asked for, in hexadecimal digits.
+	Asked string `json:"asked"`
+
+	// Before Only what came up before this time is removed, if there is one.
+	Before *time.Time `json:"before,omitempty"`
+
+	// Removed How many of each were removed.
+	Removed struct {
+		// Answers Answers that were kept for repeated requests.
+		Answers int `json:"answers"`
+
+		// AuditValues Values in the audit log.
+		AuditValues int `json:"auditValues"`
+
+		// CancelledRuns Those of the runs that had not ended.
+		CancelledRuns int `json:"cancelledRuns"`
+
+		// Deliveries Their deliveries to webhook endpoints.
+		Deliveries int `json:"deliveries"`
+
+		// Events Events.
+		Events int `json:"events"`
+
+		// HookDeliveries Deliveries to hooks.
+		HookDeliveries int `json:"hookDeliveries"`
+
+		// Jobs Earlier jobs.
+		Jobs int `json:"jobs"`
+
+		// Keys Keys and embed tokens.
+		Keys int `json:"keys"`
+
+		// Records Of a sub-tenant: workflows, connections, webhook endpoints and its registration.
+		Records int `json:"records"`
+
+		// Runs Runs.
+		Runs int `json:"runs"`
+
+		// Samples Sample data of nodes of workflow versions.
+		Samples int `json:"samples"`
+	} `json:"removed"`
+
+	// Subject Which member of the request said what it is about.
+	Subject ErasureSubject `json:"subject"`
+}
+
+// ErasureSubject Which member of the request said what it is about.
+type ErasureSubject string
 
 // Error The body of every error.
 type Error struct {
@@ -2036,7 +2098,7 @@ type InputOmitted string
 
 // Job Work on many runs.
 type Job struct {
-	// Action What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`.
+	// Action What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`; `erase` removes the runs with all that is about somebody, and begins at `POST /v1/gateway/erasures`.
 	Action JobAction `json:"action"`
 
 	// CreatedAt When it was asked for.
@@ -2044,6 +2106,9 @@ type Job struct {
 
 	// Done On how many of them the action was carried out.
 	Done int `json:"done"`
+
+	// Erasure What an erasure was asked for, and what it has removed; whom it is about is not remembered.
+	Erasure *Erasure `json:"erasure,omitempty"`
 
 	// Failed On how many of them it was not.
 	Failed int `json:"failed"`
@@ -2060,7 +2125,7 @@ type Job struct {
 	// ID Its identifier.
 	ID string `json:"id"`
 
-	// Matched How many runs the filter took when it began.
+	// Matched How many runs the filter took when it began; of an erasure, how many it has found.
 	Matched int `json:"matched"`
 
 	// Status `running`: it has not come to all runs. `completed`: it has, whether or not it could do something with each. `cancelled`: somebody ended it before.
@@ -2076,7 +2141,7 @@ type Job struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-// JobAction What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`.
+// JobAction What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`; `erase` removes the runs with all that is about somebody, and begins at `POST /v1/gateway/erasures`.
 type JobAction string
 
 // JobFailure Why nothing was done with a run, or a delivery.
@@ -3542,9 +3607,24 @@ type SkippedTrigger struct {
 // SortDirection Ascending or descending.
 type SortDirection string
 
+// StartErasure What is to be erased: exactly one of `entityId`, `subTenantId` and `filter`.
+type StartErasure struct {
+	// Before Only what came up before this time.
+	Before *time.Time `json:"before,omitempty"`
+
+	// EntityID What is about this entity.
+	EntityID *string `json:"entityId,omitempty"`
+
+	// Filter Which runs are meant: those that all members take, `{}` for all. The members are the filters of `GET /v1/gateway/runs`.
+	Filter *RunFilter `json:"filter,omitempty"`
+
+	// SubTenantID What is about this sub-tenant, and what belongs to it.
+	SubTenantID *string `json:"subTenantId,omitempty"`
+}
+
 // StartJob What is to be done with which runs.
 type StartJob struct {
-	// Action What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`.
+	// Action What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`; `erase` removes the runs with all that is about somebody, and begins at `POST /v1/gateway/erasures`.
 	Action JobAction `json:"action"`
 
 	// Filter Which runs are meant: those that all members take, `{}` for all. The members are the filters of `GET /v1/gateway/runs`.
@@ -4251,6 +4331,9 @@ type UpdateWorkflow struct {
 
 	// Name A name for people.
 	Name *string `json:"name,omitempty"`
+
+	// RunRetentionDays For how many days its finished runs are kept, at most as many as those of the tenant; null takes it away.
+	RunRetentionDays *int `json:"runRetentionDays,omitempty"`
 }
 
 // UpdateWorkflowVersion defines model for UpdateWorkflowVersion.
@@ -4569,6 +4652,9 @@ type Workflow struct {
 
 	// Name A name for people.
 	Name string `json:"name"`
+
+	// RunRetentionDays For how many days its finished runs are kept, where that is not as long as those of the tenant.
+	RunRetentionDays *int `json:"runRetentionDays,omitempty"`
 
 	// SubTenantID The sub-tenant it belongs to, if it does.
 	SubTenantID *string `json:"subTenantId,omitempty"`
@@ -5504,6 +5590,31 @@ func (c *Client) RevokeEmbedToken(ctx context.Context, id EmbedTokenID, options 
 	return c.send(ctx, "DELETE", pathOf("/v1/gateway/embed-tokens/%s", id), nil, nil, options)
 }
 
+// StartErasure sends POST /v1/gateway/erasures.
+//
+// Begins a job that removes everything about an entity (`entityId`) or a sub-tenant (`subTenantId`), or runs by a filter (`filter`, in the words of
+// `GET /v1/gateway/runs`): exactly one of the three. The answer comes at once; follow the job at `GET /v1/gateway/jobs/{id}`. Whatever process dies meanwhile, it goes on.
+// It removes what there is when it begins, or only what was there before a time (`before`).
+//
+// Runs that have not ended are cancelled first. With each run go its history, payload, outputs, questions and dedupe key, the events about it with their deliveries,
+// and the runs that it started; and so do the runs that started it, since their histories hold what they passed on (of one that has not ended, also
+// all others that it started). Then go deliveries to hooks and answers for repeated requests that name the entity or the sub-tenant, or one of the
+// runs; sample data of workflow versions and earlier jobs that name it; keys and embed tokens of the sub-tenant, or with the entity as their subject;
+// and, in the audit log, each value that names it: its hash stays, so that the log is still whole. Of a sub-tenant, without `before`, also its
+// workflows with their triggers and hooks, its connections, webhook endpoints and registration are removed. A filter removes runs with what belongs to them, and nothing else.
+//
+// A name counts as named where it stands as a whole text or number, or, with four bytes or more, as words of a text. What others' runs hold of it, and what workflows and
+// triggers say by themselves, stays. Backups are not changed.
+//
+// The job is the receipt, for 400 days: what was removed, and the SHA-256 of what was asked for (`asked`), never the name. That is of the request as JSON without spaces, the
+// members in the order `entityId`, `subTenantId`, `filter`, `before`, times in UTC with milliseconds: of `{"entityId":"order-1042"}`. A tenant has
+// one job at a time. Unknown members are refused.
+//
+// **Key:** secret, of the whole tenant.
+func (c *Client) StartErasure(ctx context.Context, body StartErasure, options ...Option) (*Job, error) {
+	return call[Job](ctx, c, "POST", "/v1/gateway/erasures", nil, body, options)
+}
+
 // ListJobs sends GET /v1/gateway/jobs.
 //
 // Returns a page of the tenant's jobs, the newest first unless asked otherwise. A job is kept for 30 days after it has ended.
@@ -5577,6 +5688,18 @@ func (c *Client) ListRuns(ctx context.Context, params *ListRunsParams, options .
 // **Key:** secret.
 func (c *Client) StartJob(ctx context.Context, body StartJob, options ...Option) (*Job, error) {
 	return call[Job](ctx, c, "POST", "/v1/gateway/runs/bulk", nil, body, options)
+}
+
+// DeleteRun sends DELETE /v1/gateway/runs/{id}.
+//
+// Deletes a run that has ended for ever, with its history, its payload and outputs, the runs that it started, the events about them with their
+// deliveries, the deliveries to hooks that started or continued them, and the answers that are kept for repeated requests and name them. While it, or a run that
+// it started, has not ended it is `409` `run_not_finished`: cancel it first. What a hook has delivered before still counts as delivered: a
+// sender who repeats it starts nothing. Everything about an entity or a sub-tenant is removed by `POST /v1/gateway/erasures`.
+//
+// **Key:** secret.
+func (c *Client) DeleteRun(ctx context.Context, id RunID, options ...Option) error {
+	return c.send(ctx, "DELETE", pathOf("/v1/gateway/runs/%s", id), nil, nil, options)
 }
 
 // GetRun sends GET /v1/gateway/runs/{id}.

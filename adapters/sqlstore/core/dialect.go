@@ -2,10 +2,6 @@ package core
 
 // Dialect is what differs between the databases.
 type Dialect struct {
-	// OverwriteOld is a statement that has what is replaced by the unit overwritten, or no more, and selects a
-	// number; nil where there is none.
-	OverwriteOld func(on bool) string
-
 	// ForUpdate is appended to a SELECT whose rows the unit will change. It is empty
 	// where writing units run one after another anyway.
 	ForUpdate string

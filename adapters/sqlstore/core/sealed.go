@@ -138,13 +138,10 @@ func (u *Unit) Reseal(ctx context.Context, at outbound.SealedCursor) (next outbo
 			return c.next(at, nil, 0), 0, err
 		}
 	}
-	if err := u.overwriteOld(ctx, true); err != nil {
-		return at, 0, err
-	}
 	if next, resealed, err = c.reseal(ctx, u, at, newest); err != nil {
 		return at, 0, err
 	}
-	return next, resealed, u.overwriteOld(ctx, false)
+	return next, resealed, nil
 }
 
 // reseal seals values of the column anew that do not begin as the newest do.
@@ -176,15 +173,6 @@ func (c SealedColumn) reseal(ctx context.Context, u *Unit, at outbound.SealedCur
 		}
 	}
 	return c.next(at, rows, looked), resealed, nil
-}
-
-// overwriteOld has what the unit replaces overwritten in the file of the database, which may have been in clear.
-func (u *Unit) overwriteOld(ctx context.Context, on bool) error {
-	if u.store.dialect.OverwriteOld == nil {
-		return nil
-	}
-	var state int
-	return u.ReadRow(ctx, "have old values overwritten", &state, u.store.dialect.OverwriteOld(on))
 }
 
 // write seals a value.

@@ -49,6 +49,10 @@ type Store struct {
 	// AllowSlowStatements lets statements of the store take as long as they have to, until what it
 	// returns is called; nil where they always may. It is set before the store is used.
 	AllowSlowStatements func() (end func())
+
+	// OnErased is called after a unit that has removed something of which nothing may be left; nil where nobody has to do
+	// anything about that. It is set before the store is used.
+	OnErased func()
 }
 
 var _ outbound.UnitOfWork = (*Store)(nil)

@@ -28,6 +28,7 @@ type Unit struct {
 	touched    []tenant.ID // whose keys, settings or custom nodes it changes
 	raised     bool        // it has raised the required level
 	eventful   bool        // there is something to tell to webhook endpoints
+	erased     bool        // something was removed of which nothing may be left
 
 	followed    *tenantSet      // whose lists somebody followed when it began
 	listChanges []change.Change // of lists of those
@@ -51,10 +52,16 @@ func (u *Unit) Level() process.Level { return u.store.Level }
 // NoteEvents says that there may be something to send to webhook endpoints once the unit has committed.
 func (u *Unit) NoteEvents() { u.eventful = true }
 
+// NoteErased says that of what was removed nothing may be left in the files of the database once the unit has committed.
+func (u *Unit) NoteErased() { u.erased = true }
+
 // publish reports what the unit has changed.
 func (u *Unit) publish() {
 	u.store.watchers.notify(u.touched)
 	u.store.events.notify(u.eventful)
+	if u.erased && u.store.OnErased != nil {
+		u.store.OnErased()
+	}
 	u.store.lists.publish(u.followed, u.listChanges, u.unnoted)
 }
 

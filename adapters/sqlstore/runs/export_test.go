@@ -77,6 +77,11 @@ func Statuses(s *Store, owner, id string) (query string, args []any) {
 	return statusesOf(table, ""), []any{parameter}
 }
 
+// Sweep is the statement that removes old runs, and KeptShorter the one that finds whose are kept for days of their own.
+func Sweep(s *Store, q outbound.RunSweep) (query string, args []any) { return s.dialect.sweep(q) }
+
+const KeptShorter = keptShorter
+
 // PageOfAllRuns is the statement that reads a page of the runs of all tenants without counting all that fit, and
 // the one that counts; both with their arguments.
 func PageOfAllRuns(s *Store, f run.OperatorFilter, q domain.Query) (page, count string, args []any, err error) {

@@ -64,11 +64,15 @@ func (s jobs) Insert(ctx context.Context, j *job.Job) error {
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode the filter of job %s: %w", st.ID, err))
 	}
+	erasure, err := encodeErasure(st.Erasure)
+	if err != nil {
+		return s.Fail(fmt.Errorf("encode the erasure of job %s: %w", st.ID, err))
+	}
 	n, err := s.Exec(ctx, "insert job", `INSERT INTO jobs (`+jobColumns+`, needs_level, leased_until)
-		VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, '[]', '', $7, $8, NULL, $9, 0, `+s.store.dialect.Clock+`)
+		VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, '[]', '', $7, $8, NULL, $9, $10, 0, `+s.store.dialect.Clock+`)
 		ON CONFLICT (tenant_id) WHERE status = 'running' DO NOTHING`,
 		string(st.Scope.Tenant()), string(st.ID), st.Scope.SubTenant(), string(st.Action), string(filter), string(st.Status),
-		st.CreatedAt, st.UpdatedAt, st.Revision)
+		st.CreatedAt, st.UpdatedAt, st.Revision, erasure)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -145,7 +149,7 @@ func pendingAmong(statuses []run.Status) (none run.Status) {
 	return none
 }
 
-const jobColumns = `tenant_id, id, sub_tenant_id, action, filter, status, matched, done, failed, failures, cursor, created_at, updated_at, finished_at, revision`
+const jobColumns = `tenant_id, id, sub_tenant_id, action, filter, status, matched, done, failed, failures, cursor, created_at, updated_at, finished_at, revision, erasure`
 
 type jobRow struct {
 	Tenant     string     `db:"tenant_id"`
@@ -163,13 +167,14 @@ type jobRow struct {
 	UpdatedAt  time.Time  `db:"updated_at"`
 	FinishedAt *time.Time `db:"finished_at"`
 	Revision   int64      `db:"revision"`
+	Erasure    *string    `db:"erasure"`
 }
 
 // Targets are the columns in the order of jobColumns.
 func (row *jobRow) Targets() []any {
 	return []any{
 		&row.Tenant, &row.ID, &row.SubTenant, &row.Action, &row.Filter, &row.Status, &row.Matched, &row.Done, &row.Failed, &row.Failures,
-		&row.Cursor, &row.CreatedAt, &row.UpdatedAt, &row.FinishedAt, &row.Revision,
+		&row.Cursor, &row.CreatedAt, &row.UpdatedAt, &row.FinishedAt, &row.Revision, &row.Erasure,
 	}
 }
 
@@ -190,7 +195,13 @@ func (row jobRow) restore() (*job.Job, error) {
 	}
 	var filter keptFilter
 	var failures []jobFailure
-	if err := errors.Join(json.Unmarshal([]byte(row.Filter), &filter), json.Unmarshal([]byte(row.Failures), &failures)); err != nil {
+	err := errors.Join(json.Unmarshal([]byte(row.Filter), &filter), json.Unmarshal([]byte(row.Failures), &failures))
+	if row.Erasure != nil {
+		var e keptErasure
+		err = errors.Join(err, json.Unmarshal([]byte(*row.Erasure), &e))
+		st.Erasure = &job.Erasure{Subject: e.Subject, Before: e.Before, Asked: e.Asked, Part: e.Part, After: e.After, Removed: job.Removed(e.Removed)}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", row.ID, err)
 	}
 	st.Filter, st.Verdict = run.Filter(filter.jobFilter), filter.Verdict
@@ -198,6 +209,43 @@ func (row jobRow) restore() (*job.Job, error) {
 		st.Failures = append(st.Failures, job.Failure(f))
 	}
 	return job.Restore(st), nil
+}
+
+// keptErasure is how an erasure is kept.
+type keptErasure struct {
+	Subject job.Subject `json:"subject"`
+	Before  *time.Time  `json:"before,omitempty"`
+	Asked   string      `json:"asked"`
+	Part    job.Part    `json:"part,omitempty"`
+	After   string      `json:"after,omitempty"`
+	Removed keptRemoved `json:"removed"`
+}
+
+type keptRemoved struct {
+	Records        int `json:"records,omitempty"`
+	Runs           int `json:"runs,omitempty"`
+	Cancelled      int `json:"cancelled,omitempty"`
+	Events         int `json:"events,omitempty"`
+	Deliveries     int `json:"deliveries,omitempty"`
+	HookDeliveries int `json:"hookDeliveries,omitempty"`
+	Answers        int `json:"answers,omitempty"`
+	Samples        int `json:"samples,omitempty"`
+	Jobs           int `json:"jobs,omitempty"`
+	Keys           int `json:"keys,omitempty"`
+	AuditValues    int `json:"auditValues,omitempty"`
+}
+
+// encodeErasure writes how far an erasure is; nil for none.
+func encodeErasure(e *job.Erasure) (*string, error) {
+	if e == nil {
+		return nil, nil //nolint:nilnil // there is nothing to be written
+	}
+	text, err := json.Marshal(keptErasure{e.Subject, e.Before, e.Asked, e.Part, e.After, keptRemoved(e.Removed)})
+	if err != nil {
+		return nil, err
+	}
+	written := string(text)
+	return &written, nil
 }
 
 func (s jobs) read(ctx context.Context, what, condition string, args ...any) (all []*job.Job, err error) {
@@ -248,11 +296,19 @@ func (s jobs) Update(ctx context.Context, j *job.Job) error {
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode the failures of job %s: %w", st.ID, err))
 	}
+	filter, err := json.Marshal(keptFilter{jobFilter(st.Filter), st.Verdict})
+	if err != nil {
+		return s.Fail(fmt.Errorf("encode the filter of job %s: %w", st.ID, err))
+	}
+	erasure, err := encodeErasure(st.Erasure)
+	if err != nil {
+		return s.Fail(fmt.Errorf("encode the erasure of job %s: %w", st.ID, err))
+	}
 	n, err := s.Exec(ctx, "update job", `UPDATE jobs SET status = $1, matched = $2, done = $3, failed = $4, failures = $5, cursor = $6, updated_at = $7, finished_at = $8,
-			leased_until = `+s.store.dialect.Clock+`, revision = revision + 1
+			filter = $12, erasure = $13, leased_until = `+s.store.dialect.Clock+`, revision = revision + 1
 		WHERE tenant_id = $9 AND id = $10 AND revision = $11`,
 		string(st.Status), st.Matched, st.Done, st.Failed, string(failures), string(st.Cursor), st.UpdatedAt, st.FinishedAt,
-		string(st.Scope.Tenant()), string(st.ID), st.Revision)
+		string(st.Scope.Tenant()), string(st.ID), st.Revision, string(filter), erasure)
 	err = s.CheckUpdated(n, err, j.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Scope.Tenant()), st.ID)
 		return err
@@ -270,7 +326,8 @@ func (s jobs) Update(ctx context.Context, j *job.Job) error {
 
 // Sweep removes jobs.
 func (s jobs) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
-	n, err := s.Exec(ctx, "sweep jobs", `DELETE FROM jobs WHERE (tenant_id, id) IN (SELECT tenant_id, id FROM jobs WHERE finished_at < $1 ORDER BY finished_at LIMIT $2)`, before, limit)
+	n, err := s.Exec(ctx, "sweep jobs", `DELETE FROM jobs WHERE (tenant_id, id) IN (SELECT tenant_id, id FROM jobs
+		WHERE finished_at < $1 AND (erasure IS NULL OR finished_at < $3) ORDER BY finished_at LIMIT $2)`, before, limit, before.Add(job.Retention-job.ReceiptRetention))
 	return int(n), err
 }
 

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
@@ -61,20 +62,37 @@ func (s overview) OfWorkflow(ctx context.Context, scope tenant.Scope, of workflo
 
 // Sweep removes old runs; the schema removes what belongs to them. One that is retried meanwhile
 // stays, and so does that of an item whose parent has not ended.
-func (s overview) Sweep(ctx context.Context, owner tenant.ID, from, before time.Time, limit int) ([]time.Time, error) {
-	const old = `tenant_id = $1 AND finished_at >= $2 AND finished_at < $3 AND (item_index IS NULL OR NOT EXISTS (
-		SELECT 1 FROM live_runs p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.parent_run_id))`
-	var finished []core.Instant
-	err := s.ReadRows(ctx, "sweep runs", &finished, `DELETE FROM runs WHERE `+old+` AND id `+
-		s.store.dialect.AmongFirst(`SELECT id FROM runs WHERE `+old+` ORDER BY finished_at LIMIT $4`)+` RETURNING finished_at`, string(owner), from.UTC(), before, limit)
-	if err != nil {
+func (s overview) Sweep(ctx context.Context, q outbound.RunSweep) ([]time.Time, error) {
+	statement, args := s.store.dialect.sweep(q)
+	var found []core.Instant
+	if err := s.ReadRows(ctx, "sweep runs", &found, statement, args...); err != nil {
 		return nil, s.Fail(err)
 	}
-	times := make([]time.Time, len(finished))
-	for i, at := range finished {
+	times := make([]time.Time, len(found))
+	for i, at := range found {
 		times[i] = at.Time
 	}
 	return times, nil
+}
+
+// sweep finds runs by the index of when they finished, or by that of the workflow, in which those
+// come first that were created first: what it passes over are the few that took longer than they are kept.
+func (d dialect) sweep(q outbound.RunSweep) (statement string, args []any) {
+	args = []any{string(q.Tenant), q.From.UTC(), q.Before, q.Limit}
+	const old = `tenant_id = $1 AND finished_at < $3 AND (item_index IS NULL OR NOT EXISTS (
+		SELECT 1 FROM live_runs p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.parent_run_id))`
+	if q.Workflow == "" {
+		const finished = ` AND finished_at >= $2`
+		return `DELETE FROM runs WHERE ` + old + finished + ` AND id ` + d.AmongFirst(`SELECT id FROM runs WHERE `+old+finished+` ORDER BY finished_at LIMIT $4`) + ` RETURNING finished_at`, args
+	}
+	args = append(args, string(q.Workflow))
+	const created = `tenant_id = $1 AND workflow_id = $5 AND created_at >= $2 AND created_at < $3`
+	again, first := `tenant_id = $1`, `SELECT id FROM runs INDEXED BY runs_of_workflow WHERE `+created+` AND `+old+` ORDER BY created_at LIMIT $4`
+	if d.Facets != "" { // where others may retry one meanwhile
+		again, first = old, `SELECT f.id FROM `+d.Facets+` f CROSS JOIN LATERAL (SELECT id FROM runs WHERE tenant_id = f.tenant_id AND id = f.id AND `+old+` OFFSET 0) r
+			WHERE f.`+strings.ReplaceAll(created, " AND ", " AND f.")+` ORDER BY f.created_at LIMIT $4`
+	}
+	return `DELETE FROM runs WHERE ` + again + ` AND id ` + d.AmongFirst(first) + ` RETURNING created_at`, args
 }
 
 // Executes looks for an unfinished run of a version among those of its workflow.

@@ -78,6 +78,24 @@ func (s origins) Live(ctx context.Context, after outbound.RunOrigin, limit int) 
 	return found, nil
 }
 
+const keptShorter = `SELECT tenant_id, id, run_retention_days FROM workflows
+	WHERE run_retention_days IS NOT NULL AND (tenant_id, id) > ($1, $2) ORDER BY tenant_id, id LIMIT $3`
+
+// KeptShorter reads an index that has no other workflows.
+func (s origins) KeptShorter(ctx context.Context, after outbound.KeptShorter, limit int) ([]outbound.KeptShorter, error) {
+	var rows []struct {
+		Tenant string `db:"tenant_id"`
+		ID     string `db:"id"`
+		Days   int    `db:"run_retention_days"`
+	}
+	err := s.ReadRows(ctx, "find workflows whose runs are kept for days of their own", &rows, keptShorter, string(after.Tenant), string(after.Workflow), limit)
+	found := make([]outbound.KeptShorter, len(rows))
+	for i, row := range rows {
+		found[i] = outbound.KeptShorter{Tenant: tenant.ID(row.Tenant), Workflow: workflow.ID(row.ID), Days: row.Days}
+	}
+	return found, err
+}
+
 // liveOrigins has the parameters workflow and tenant of the origin to begin behind, and how many
 // are wanted. The order is that of the index live_runs_workflow.
 func (d dialect) liveOrigins() string {

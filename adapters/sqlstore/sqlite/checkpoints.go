@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -19,19 +21,53 @@ const (
 	commitPages     = 16384 // 64 MiB, for commits
 )
 
-// checkpoints runs until stop is called.
-func checkpoints(file string, db *sqlx.DB) (stop func()) {
+// A log of which nothing may be left is emptied, for which readers and writers have to rest for a moment: who would wait
+// for longer goes on, and it is tried again.
+const (
+	emptyPatience = 20 // milliseconds
+	emptyPause    = time.Second
+)
+
+// emptyLog copies the write-ahead log into the database, and says whether nothing of it is left.
+func emptyLog(ctx context.Context, db *sqlx.DB) bool {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = conn.Close() }() // which returns it
+	patience := func(ms int) error {
+		_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", ms))
+		return err
+	}
+	if patience(emptyPatience) != nil {
+		return false
+	}
+	defer func() { _ = patience(busyTimeout) }() // which needs no disk
+	var busy, pages, done int
+	err = conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &done)
+	return err == nil && busy == 0
+}
+
+// checkpoints runs until stop is called. empty has the log emptied.
+func checkpoints(file string, db *sqlx.DB) (stop, empty func()) {
 	ctx, cancel := context.WithCancel(context.Background())
+	var leftover atomic.Bool
 	var running sync.WaitGroup
 	running.Go(func() {
 		ticker := time.NewTicker(checkpointEvery)
 		defer ticker.Stop()
-		var changed time.Time
+		var changed, tried time.Time
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
+			}
+			if now := time.Now(); leftover.Load() && now.Sub(tried) >= emptyPause {
+				leftover.Store(false)
+				if tried = now; !emptyLog(ctx, db) {
+					leftover.Store(true)
+				}
 			}
 			log, err := os.Stat(file + "-wal")
 			if err != nil || log.ModTime().Equal(changed) {
@@ -46,8 +82,9 @@ func checkpoints(file string, db *sqlx.DB) (stop func()) {
 			}
 		}
 	})
-	return func() {
+	stop = func() {
 		cancel()
 		running.Wait()
 	}
+	return stop, func() { leftover.Store(true) }
 }

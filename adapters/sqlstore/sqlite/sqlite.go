@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/jmoiron/sqlx"
@@ -29,6 +30,9 @@ type Options struct {
 	Volatile bool
 }
 
+// busyTimeout is how many milliseconds a statement waits for others.
+const busyTimeout = 5000
+
 // readers is how many units may read at the same time.
 const readers = 8
 
@@ -36,12 +40,6 @@ var dialect = sqlstore.Dialect{
 	Dialect: core.Dialect{
 		Clock:     clock,
 		Translate: translate,
-		OverwriteOld: func(on bool) string {
-			if on {
-				return "PRAGMA secure_delete = 1"
-			}
-			return "PRAGMA secure_delete = 0"
-		},
 		Rows: func(parameter int, columns ...core.Column) string {
 			selected := make([]string, len(columns))
 			for i, c := range columns {
@@ -65,8 +63,9 @@ var dialect = sqlstore.Dialect{
 	ClaimOperatorIdempotencyKey: `SELECT 1 AS free, o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,
-	Runs:     runStatements,
-	Webhooks: webhookStatements,
+	KeepsNotices: true,
+	Runs:         runStatements,
+	Webhooks:     webhookStatements,
 }
 
 // Open opens the database in the file, making it and its folder (readable by the
@@ -95,7 +94,9 @@ func Open(ctx context.Context, file string, opts Options) (*sqlstore.Store, erro
 	}
 	store := sqlstore.New(writer, reader, dialect, migrator, &notices{db: reader})
 	if !opts.Volatile { // tests let days pass in a bubble of testing/synctest, in which a ticker never rests
-		store.BeforeClose(checkpoints(file, reader))
+		stop, overwrite := checkpoints(file, reader)
+		store.OnErased = overwrite
+		store.BeforeClose(stop)
 	}
 	return store, nil
 }
@@ -106,7 +107,7 @@ func connect(ctx context.Context, file string, opts Options, connections int, op
 		synchronous = "OFF"
 	}
 	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath()}).String() +
-		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_time_format=sqlite" +
+		"?_pragma=busy_timeout(" + strconv.Itoa(busyTimeout) + ")&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_time_format=sqlite" +
 		"&_pragma=synchronous(" + synchronous + ")&" + option
 	db, err := sqlx.Open("sqlite", dsn)
 	if err != nil {

@@ -1,0 +1,285 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
+	"github.com/sluicehq/sluice/domain/hook"
+	"github.com/sluicehq/sluice/domain/job"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// How many records of a part are looked at in one unit: those that may be large, and the others.
+const (
+	fewRecords  = 8
+	manyRecords = 200
+)
+
+// RemovePart removes what is about somebody.
+func (s erasures) RemovePart(ctx context.Context, j *job.Job) (next string, removed job.Removed, err error) {
+	until, err := runs.Until(j)
+	if err != nil {
+		return "", removed, err
+	}
+	p := erasedPart{s, j.Tenant(), j.Name(), j.Erasure().After, until}
+	switch j.Erasure().Part {
+	case job.HookDeliveries:
+		next, removed.HookDeliveries, err = p.hookDeliveries(ctx)
+	case job.Events:
+		next, removed, err = p.events(ctx, j.Erasure().Subject)
+	case job.Answers:
+		next, removed.Answers, err = p.answers(ctx)
+	case job.Samples:
+		next, removed.Samples, err = p.samples(ctx)
+	case job.Jobs:
+		next, removed.Jobs, err = p.jobs(ctx, j.ID())
+	case job.Keys:
+		removed.Keys, err = p.keys(ctx, j.Erasure().Subject)
+	case job.Notices:
+		err = p.notices(ctx)
+	}
+	return next, removed, err
+}
+
+// erasedPart is where an erasure goes on in a part.
+type erasedPart struct {
+	erasures
+	owner tenant.ID
+	name  string // empty for nobody's in particular
+	after string
+	until time.Time
+}
+
+func (p erasedPart) mentioned(text []byte) bool { return job.Mentions(text, p.name) }
+
+// runID is what an identifier of a run looks like.
+var runID = regexp.MustCompile(`\brun_[0-9a-z]{26}\b`)
+
+// orphaned says which of the texts name a run that is not there any more.
+func (p erasedPart) orphaned(ctx context.Context, texts [][]byte) ([]bool, error) {
+	named := make(map[run.ID]bool)
+	for _, text := range texts {
+		for _, id := range runID.FindAll(text, -1) {
+			named[run.ID(id)] = true
+		}
+	}
+	missing, err := p.ofRuns().Missing(ctx, p.owner, slices.Collect(maps.Keys(named)))
+	if err != nil {
+		return nil, err
+	}
+	orphaned := make([]bool, len(texts))
+	for i, text := range texts {
+		orphaned[i] = slices.ContainsFunc(runID.FindAll(text, -1), func(id []byte) bool { return missing[run.ID(id)] })
+	}
+	return orphaned, nil
+}
+
+// cut takes a place apart, which is what two texts are put together to; both are empty at the beginning.
+func (p erasedPart) cut() (first, second string) {
+	first, second, _ = strings.Cut(p.after, "\n")
+	return first, second
+}
+
+// hookDeliveries removes deliveries that name somebody, or a run that is gone. One that nobody can decrypt is removed, too.
+func (p erasedPart) hookDeliveries(ctx context.Context) (next string, removed int, err error) {
+	trg, id := p.cut()
+	var rows []struct {
+		Trigger string `db:"trigger_id"`
+		ID      string `db:"id"`
+		Runs    string `db:"runs"`
+		Sealed  string `db:"sealed"`
+	}
+	err = p.ReadRows(ctx, "read deliveries to hooks", &rows, `SELECT trigger_id, id, runs, sealed FROM hook_deliveries WHERE tenant_id = $1 AND (trigger_id, id) > ($2, $3) AND received_at < $4
+		ORDER BY trigger_id, id LIMIT $5`, string(p.owner), trg, id, p.until, fewRecords)
+	if err != nil || len(rows) == 0 {
+		return "", 0, err
+	}
+	started := make([][]byte, len(rows))
+	for i, row := range rows {
+		started[i] = []byte(row.Runs)
+	}
+	orphaned, err := p.orphaned(ctx, started)
+	if err != nil {
+		return "", 0, err
+	}
+	for i, row := range rows {
+		d := &hook.Received{ID: hook.DeliveryID(row.ID), Tenant: p.owner, Trigger: trigger.ID(row.Trigger)}
+		plain, err := p.OpenText(ctx, row.Sealed, sealedField(d))
+		if err != nil && !outbound.IsUnreadableSecret(err) {
+			return "", removed, err
+		}
+		head, body, _ := strings.Cut(plain, "\n")
+		if err == nil && !orphaned[i] && !p.mentioned([]byte(head)) && !p.mentioned([]byte(body)) {
+			continue
+		}
+		if err := p.removeDelivery(ctx, p.owner, row.Trigger, row.ID); err != nil {
+			return "", removed, err
+		}
+		removed++
+	}
+	return rows[len(rows)-1].Trigger + "\n" + rows[len(rows)-1].ID, removed, nil
+}
+
+// events removes those whose runs were removed before.
+func (p erasedPart) events(ctx context.Context, of job.Subject) (next string, removed job.Removed, err error) {
+	var rows []struct {
+		ID        string `db:"id"`
+		SubTenant string `db:"sub_tenant_id"`
+		Data      string `db:"data"`
+	}
+	err = p.ReadRows(ctx, "read events", &rows, `SELECT id, sub_tenant_id, data FROM webhook_events WHERE tenant_id = $1 AND id > $2 AND happened_at < $3 ORDER BY id LIMIT $4`,
+		string(p.owner), p.after, p.until, manyRecords)
+	if err != nil || len(rows) == 0 {
+		return "", removed, err
+	}
+	var ids []string
+	for _, row := range rows {
+		var about struct {
+			Entity *string `json:"entityId"`
+		}
+		is := of == job.OfSubTenant && row.SubTenant == p.name
+		if of == job.OfEntity && json.Unmarshal([]byte(row.Data), &about) == nil {
+			is = about.Entity != nil && *about.Entity == p.name
+		}
+		if is {
+			ids = append(ids, row.ID)
+		}
+	}
+	removed, err = p.removeEvents(ctx, p.owner, ids)
+	return rows[len(rows)-1].ID, removed, err
+}
+
+func (p erasedPart) answers(ctx context.Context) (next string, removed int, err error) {
+	scope, key := p.cut()
+	var rows []answerRow
+	err = p.ReadRows(ctx, "read answers", &rows, `SELECT scope, key, answer FROM outcomes WHERE tenant_id = $1 AND (scope, key) > ($2, $3) AND created_at < $4 ORDER BY scope, key LIMIT $5`,
+		string(p.owner), scope, key, p.until, manyRecords)
+	if err != nil || len(rows) == 0 {
+		return "", 0, err
+	}
+	texts := make([][]byte, len(rows))
+	for i, row := range rows {
+		answer, err := p.openAnswer(ctx, p.owner, row)
+		if err != nil {
+			return "", 0, err
+		}
+		texts[i] = slices.Concat([]byte(row.Scope+"\n"), answer)
+	}
+	orphaned, err := p.orphaned(ctx, texts)
+	if err != nil {
+		return "", 0, err
+	}
+	for i, row := range rows {
+		answer := texts[i][len(row.Scope)+1:]
+		if !orphaned[i] && !p.mentioned(answer) && !p.mentioned([]byte(row.Key)) && !p.mentioned([]byte(row.Scope)) {
+			continue
+		}
+		if err := p.removeAnswer(ctx, p.owner, row); err != nil {
+			return "", removed, err
+		}
+		removed++
+	}
+	last := rows[len(rows)-1]
+	return last.Scope + "\n" + last.Key, removed, nil
+}
+
+// samples removes sample data of nodes.
+func (p erasedPart) samples(ctx context.Context) (next string, removed int, err error) {
+	var rows []struct {
+		ID   string `db:"id"`
+		Pins string `db:"pins"`
+	}
+	err = p.ReadRows(ctx, "read sample data", &rows, `SELECT id, pins FROM workflow_versions WHERE tenant_id = $1 AND id > $2 AND pins IS NOT NULL ORDER BY id LIMIT $3`,
+		string(p.owner), p.after, fewRecords)
+	if err != nil || len(rows) == 0 {
+		return "", 0, err
+	}
+	for _, row := range rows {
+		if !p.mentioned([]byte(row.Pins)) {
+			continue
+		}
+		var pins map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(row.Pins), &pins); err != nil {
+			return "", removed, fmt.Errorf("sample data of version %s: %w", row.ID, err)
+		}
+		before := len(pins)
+		maps.DeleteFunc(pins, func(_ string, sample json.RawMessage) bool { return p.mentioned(sample) })
+		left := (*string)(nil)
+		if len(pins) > 0 {
+			text, err := json.Marshal(pins)
+			if err != nil {
+				return "", removed, err
+			}
+			kept := string(text)
+			left = &kept
+		}
+		if _, err := p.Exec(ctx, "erase sample data", `UPDATE workflow_versions SET pins = $1, revision = revision + 1 WHERE tenant_id = $2 AND id = $3`, left, string(p.owner), row.ID); err != nil {
+			return "", removed, err
+		}
+		removed += before - len(pins)
+	}
+	return rows[len(rows)-1].ID, removed, nil
+}
+
+// jobs removes jobs that have ended.
+func (p erasedPart) jobs(ctx context.Context, but job.ID) (next string, removed int, err error) {
+	var rows []struct {
+		ID     string `db:"id"`
+		Filter string `db:"filter"`
+	}
+	err = p.ReadRows(ctx, "read jobs", &rows, `SELECT id, filter FROM jobs WHERE tenant_id = $1 AND id > $2 AND id <> $3 AND created_at < $4 AND status <> 'running' ORDER BY id LIMIT $5`,
+		string(p.owner), p.after, string(but), p.until, manyRecords)
+	if err != nil || len(rows) == 0 {
+		return "", 0, err
+	}
+	for _, row := range rows {
+		if !p.mentioned([]byte(row.Filter)) {
+			continue
+		}
+		if _, err := p.Exec(ctx, "remove a job", `DELETE FROM jobs WHERE tenant_id = $1 AND id = $2`, string(p.owner), row.ID); err != nil {
+			return "", removed, err
+		}
+		removed++
+	}
+	return rows[len(rows)-1].ID, removed, nil
+}
+
+// keys removes the keys and embed tokens of a subject, or of a sub-tenant. They are revoked first, of which other processes are told.
+func (p erasedPart) keys(ctx context.Context, of job.Subject) (removed int, err error) {
+	condition := `tenant_id = $1 AND subject = $2 AND created_at < $3`
+	if of == job.OfSubTenant {
+		condition = `tenant_id = $1 AND sub_tenant_id = $2 AND created_at < $3`
+	}
+	p.NoteChange(p.owner)
+	args := []any{string(p.owner), p.name, p.until}
+	if _, err := p.Exec(ctx, "revoke keys", `UPDATE narrowed_keys SET revoked_at = coalesce(revoked_at, $3), revision = revision + 1 WHERE `+condition, args...); err != nil {
+		return 0, err
+	}
+	n, err := p.Exec(ctx, "remove keys", `DELETE FROM narrowed_keys WHERE `+condition, args...)
+	return int(n), err
+}
+
+// notices removes what other processes were told, where that is kept.
+func (p erasedPart) notices(ctx context.Context) error {
+	if !p.store.dialect.KeepsNotices {
+		return nil
+	}
+	name, err := json.Marshal(p.name)
+	if err != nil {
+		return err
+	}
+	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, ` `, `\\u0020`).Replace(string(name)) + "%"
+	_, err = p.Exec(ctx, "remove notices", `DELETE FROM notices WHERE topic = $1 AND payload LIKE $2 ESCAPE '\'`, core.ListTopic, pattern)
+	return err
+}
