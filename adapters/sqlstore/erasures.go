@@ -10,10 +10,14 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
+	"github.com/sluicehq/sluice/adapters/sqlstore/webhooks"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -37,7 +41,7 @@ func (s erasures) Take(ctx context.Context, j *job.Job, limit int) (taken int, r
 	if taken, err = s.ofRuns().Give(ctx, j, append(found, live...)); err != nil || len(ended) == 0 {
 		return taken, removed, err
 	}
-	removed, err = s.removeRuns(ctx, j.Tenant(), j.ID(), ended)
+	removed, err = s.RemoveRuns(ctx, j.Tenant(), j.ID(), ended...)
 	return taken, removed, err
 }
 
@@ -60,14 +64,14 @@ func (s erasures) Overwrite(context.Context) error {
 // RemoveRuns removes runs. What is kept for a day, or for a part of a hook's deliveries, is looked for where a single one is
 // removed; an erasure goes through all of it.
 func (s erasures) RemoveRuns(ctx context.Context, owner tenant.ID, of job.ID, all ...run.ID) (removed job.Removed, err error) {
-	if of != "" {
-		return s.removeRuns(ctx, owner, of, all)
-	}
-	times, err := s.ofRuns().Times(ctx, owner, all)
+	times, err := s.ofRuns().Past(ctx, owner, all)
 	if err != nil {
 		return removed, err
 	}
-	if removed, err = s.removeRuns(ctx, owner, of, all); err != nil || removed.Runs == 0 {
+	if removed, err = s.removeEventsOf(ctx, owner, times, all); err != nil {
+		return removed, err
+	}
+	if removed.Runs, err = s.ofRuns().Remove(ctx, owner, of, all); err != nil || of != "" || removed.Runs == 0 {
 		return removed, err
 	}
 	names := func(text string) bool {
@@ -77,18 +81,6 @@ func (s erasures) RemoveRuns(ctx context.Context, owner tenant.ID, of job.ID, al
 		return removed, err
 	}
 	removed.Answers, err = s.removeAnswersAround(ctx, owner, times, names)
-	return removed, err
-}
-
-func (s erasures) removeRuns(ctx context.Context, owner tenant.ID, of job.ID, all []run.ID) (removed job.Removed, err error) {
-	times, err := s.ofRuns().Times(ctx, owner, all)
-	if err != nil {
-		return removed, err
-	}
-	if removed, err = s.removeEventsOf(ctx, owner, times, all); err != nil {
-		return removed, err
-	}
-	removed.Runs, err = s.ofRuns().Remove(ctx, owner, of, all)
 	return removed, err
 }
 
@@ -150,12 +142,19 @@ func (s erasures) removeEvents(ctx context.Context, owner tenant.ID, ids []strin
 	if err != nil {
 		return removed, s.Fail(err)
 	}
-	deliveries, err := s.Exec(ctx, "remove deliveries of events", `DELETE FROM webhook_deliveries WHERE tenant_id = $2 AND event_id IN (SELECT r.id FROM `+table+`)`, parameter, string(owner))
+	var deliveries []struct {
+		Status    event.Status `db:"status"`
+		UpdatedAt core.Instant `db:"updated_at"`
+	}
+	err = s.ReadRows(ctx, "remove deliveries of events", &deliveries, `DELETE FROM webhook_deliveries WHERE tenant_id = $2 AND event_id IN (SELECT r.id FROM `+table+`) RETURNING status, updated_at`, parameter, string(owner))
 	if err != nil {
-		return removed, err
+		return removed, s.Fail(err)
+	}
+	for _, d := range deliveries {
+		s.CountRemoved(owner, usage.DayOf(d.UpdatedAt.Time), webhooks.UsageOf(d.Status))
 	}
 	events, err := s.Exec(ctx, "remove events", `DELETE FROM webhook_events WHERE tenant_id = $2 AND id IN (SELECT r.id FROM `+table+`)`, parameter, string(owner))
-	removed.Deliveries, removed.Events = int(deliveries), int(events)
+	removed.Deliveries, removed.Events = len(deliveries), int(events)
 	return removed, err
 }
 
@@ -193,8 +192,19 @@ func (s erasures) removeDeliveriesOf(ctx context.Context, owner tenant.ID, times
 }
 
 func (s erasures) removeDelivery(ctx context.Context, owner tenant.ID, trigger, id string) error {
-	_, err := s.Exec(ctx, "remove a delivery to a hook", `DELETE FROM hook_deliveries WHERE tenant_id = $1 AND trigger_id = $2 AND id = $3`, string(owner), trigger, id)
-	return err
+	var removed []struct {
+		At       core.Instant `db:"received_at"`
+		Verdict  hook.Verdict `db:"verdict"`
+		ReplayOf string       `db:"replay_of"`
+	}
+	err := s.ReadRows(ctx, "remove a delivery to a hook", &removed, `DELETE FROM hook_deliveries WHERE tenant_id = $1 AND trigger_id = $2 AND id = $3 RETURNING received_at, verdict, replay_of`, string(owner), trigger, id)
+	if err != nil {
+		return s.Fail(err)
+	}
+	for _, d := range removed {
+		s.CountRemoved(owner, usage.DayOf(d.At.Time), usageOfReceived(d.Verdict, d.ReplayOf))
+	}
+	return nil
 }
 
 type answerRow struct {

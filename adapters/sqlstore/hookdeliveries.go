@@ -166,14 +166,19 @@ func (s hookDeliveries) Add(ctx context.Context, all ...*hook.Received) error {
 // count counts deliveries that came from outside.
 func (s hookDeliveries) count(all []*hook.Received) {
 	for _, d := range all {
-		c := usage.Counts{HooksAccepted: 1}
-		switch {
-		case d.ReplayOf != "":
-			continue
-		case d.Verdict == hook.RefusedSender:
-			c = usage.Counts{HooksRefused: 1}
-		}
-		s.CountUsage(d.Tenant, usage.DayOf(d.At), c)
+		s.CountUsage(d.Tenant, usage.DayOf(d.At), usageOfReceived(d.Verdict, string(d.ReplayOf)))
+	}
+}
+
+// usageOfReceived is what a delivery to a hook counts for; one that repeats another for nothing.
+func usageOfReceived(v hook.Verdict, replayOf string) usage.Counts {
+	switch {
+	case replayOf != "":
+		return usage.Counts{}
+	case v == hook.RefusedSender:
+		return usage.Counts{HooksRefused: 1}
+	default:
+		return usage.Counts{HooksAccepted: 1}
 	}
 }
 

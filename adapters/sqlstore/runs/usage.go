@@ -36,19 +36,21 @@ func (s repository) countStarted(rows []newRunRow, made []startedRow) {
 // countHistory counts what a history says from now on. Recounting reads the same entries.
 func (s repository) countHistory(owner tenant.ID, history []run.Entry) {
 	for i := range history {
-		var c usage.Counts
-		switch history[i].Type { //nolint:exhaustive // the others are not counted
-		case run.EntryNodeStarted:
-			c.NodeAttempts = 1
-		case run.EntryRunCompleted:
-			c.Completed = 1
-		case run.EntryRunFailed:
-			c.Failed = 1
-		case run.EntryRunCancelled:
-			c.Cancelled = 1
-		default:
-			continue
-		}
-		s.CountUsage(owner, usage.DayOf(history[i].At), c)
+		s.CountUsage(owner, usage.DayOf(history[i].At), usageOf(history[i].Type))
 	}
+}
+
+// usageOf is what an entry of a history counts for.
+func usageOf(t run.EntryType) (c usage.Counts) {
+	switch t { //nolint:exhaustive // the others are not counted
+	case run.EntryNodeStarted:
+		c.NodeAttempts = 1
+	case run.EntryRunCompleted:
+		c.Completed = 1
+	case run.EntryRunFailed:
+		c.Failed = 1
+	case run.EntryRunCancelled:
+		c.Cancelled = 1
+	}
+	return c
 }

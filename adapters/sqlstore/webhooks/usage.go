@@ -10,8 +10,8 @@ import (
 	"github.com/sluicehq/sluice/domain/usage"
 )
 
-// usageOf is what a delivery counts for from when it ends.
-func usageOf(status event.Status) (c usage.Counts) {
+// UsageOf is what a delivery counts for from when it ends.
+func UsageOf(status event.Status) (c usage.Counts) {
 	switch status {
 	case event.Delivered:
 		c.Delivered = 1
@@ -25,7 +25,7 @@ func usageOf(status event.Status) (c usage.Counts) {
 // countDeliveries counts deliveries that have ended now.
 func (u *unit) countDeliveries(deliveries []*event.Delivery) {
 	for _, d := range deliveries {
-		u.CountUsage(d.Tenant(), usage.DayOf(d.UpdatedAt()), usageOf(d.Status()))
+		u.CountUsage(d.Tenant(), usage.DayOf(d.UpdatedAt()), UsageOf(d.Status()))
 	}
 }
 
@@ -40,7 +40,7 @@ func (u *unit) countReplaced(ctx context.Context, d *event.Delivery) error {
 		return nil
 	}
 	if err == nil {
-		u.CountRemoved(d.Tenant(), usage.DayOf(row.UpdatedAt.Time), usageOf(event.Status(row.Status)))
+		u.CountRemoved(d.Tenant(), usage.DayOf(row.UpdatedAt.Time), UsageOf(event.Status(row.Status)))
 	}
 	return err
 }
