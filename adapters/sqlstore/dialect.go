@@ -54,6 +54,12 @@ type Dialect struct {
 	// more than asking again where not all were added, or not all for certain.
 	InsertTriggers, AddedTriggers func(batch []TriggerEntry) (statement string, args []any)
 
+	// Day is the day of UTC of a column with an instant, as 2006-01-02.
+	Day func(column string) string
+
+	// HistoryOf is a table of the entries of all histories of a tenant, $1, with their day and their type.
+	HistoryOf string
+
 	// ParallelInserts is how many batches of triggers are committed at the same time at most; 0
 	// means 1.
 	ParallelInserts int

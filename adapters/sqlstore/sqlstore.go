@@ -82,7 +82,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		Erasures: erasures{in},
 		Sealed:   secrets{in},
 		Audit:    outbound.AuditStores{Log: auditLog{in}, Sealing: auditSealing{in}, Chain: auditChain{in}},
-		Usage:    outbound.UsageStores{Log: usageLog{in}, Folding: usageFolding{in}},
+		Usage:    outbound.UsageStores{Log: usageLog{in}, Folding: usageFolding{in}, Recount: usageRecount{in}},
 		Runs:     s.Runs.In(u),
 		Webhooks: s.Webhooks.In(u),
 	}

@@ -123,7 +123,7 @@ func (p *program) root() *cobra.Command {
 		_, failed := fmt.Fprint(cmd.OutOrStderr(), settingsBelow(cmd))
 		return cmp.Or(err, failed)
 	})
-	printing := []*cobra.Command{p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.auditCommand(), p.runCommand(), p.userCommand(), p.memberCommand(), p.secretsCommand(), p.versionCommand()}
+	printing := []*cobra.Command{p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.auditCommand(), p.usageCommand(), p.runCommand(), p.userCommand(), p.memberCommand(), p.secretsCommand(), p.versionCommand()}
 	for _, cmd := range printing {
 		cmd.PersistentFlags().BoolVar(&p.json, "json", false, "print one JSON document")
 	}

@@ -18,6 +18,7 @@ type operatorPorts struct {
 	Publishing inbound.Publishing
 	Triggers   inbound.Triggers
 	Audit      inbound.AuditChains
+	Usage      inbound.UsageVerification
 
 	Users       inbound.Users
 	Memberships inbound.Memberships

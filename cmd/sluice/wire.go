@@ -88,7 +88,7 @@ var core = wire.NewSet(
 	webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)),
 	connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)),
 	connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)),
-	usage.New, wire.Bind(new(inbound.Usage), new(*usage.Service)), wire.Bind(new(inbound.OperatorUsage), new(*usage.Service)),
+	usage.New, wire.Bind(new(inbound.Usage), new(*usage.Service)), wire.Bind(new(inbound.OperatorUsage), new(*usage.Service)), wire.Bind(new(inbound.UsageVerification), new(*usage.Service)),
 	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
 )
 

@@ -30,6 +30,7 @@ type env struct {
 	found      *findings
 	random     *randomSource // of what clients do
 	faults     *faultLog
+	verified   [][2]string // commands, and what they printed
 
 	inFlight chan struct{} // bounds the calls that are not acknowledged yet
 	accepted atomic.Int64

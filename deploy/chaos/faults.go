@@ -49,6 +49,7 @@ func runRound(ctx context.Context, o options) (ledger, error) {
 		return ledger{}, err
 	}
 	ev.audit(e.found)
+	e.verify(ctx)
 	taken := len(e.faults.takeovers) + len(e.faults.hindered)
 	e.found.check(taken > 0 || e.faults.kills < 10, takenOver, "%d processes were killed, and none of them was seen to have a run", e.faults.kills)
 	return e.newLedger(ev), ctx.Err()

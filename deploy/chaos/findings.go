@@ -30,6 +30,8 @@ const (
 	takenOver       promise = "the runs of a process that died go on within 10 seconds"
 	comesBack       promise = "a gateway survives its database"
 	oneOfALine      promise = "as many runs of one key are live as may be"
+	usageExact      promise = "what is counted of a tenant's use is what the records say"
+	auditWhole      promise = "the audit log is what was written"
 	triggersFollow  promise = "triggers go along with the version that is published"
 )
 
@@ -37,7 +39,7 @@ const (
 func promises() []promise {
 	return []promise{
 		onlyExpected, acknowledged, everyRunEnds, historyWhole, recordedOnce, sameKey, effectHappens, instantOnce, cancelStays, dedupeHolds,
-		totalsAgree, eventsDelivered, tenantsIsolated, takenOver, comesBack, triggersFollow, oneOfALine,
+		totalsAgree, eventsDelivered, tenantsIsolated, takenOver, comesBack, triggersFollow, usageExact, auditWhole, oneOfALine,
 	}
 }
 

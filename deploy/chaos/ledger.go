@@ -56,6 +56,7 @@ func (e *env) newLedger(ev *evidence) ledger {
 	}
 	line("events", "%d, delivered %d times", len(ev.events), delivered)
 	line("versions published", "%d, which moved %d triggers", e.publisher.published.Load(), e.publisher.moved.Load())
+	l.lines = append(l.lines, e.verified...)
 	line("processes killed", "%d", f.kills)
 	line("processes frozen", "%d", f.freezes)
 	line("database restarted", "%d", f.restarts)

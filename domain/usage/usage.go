@@ -3,6 +3,7 @@ package usage
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -199,4 +200,28 @@ func KeptNow(days []Daily, today Day, kept int64) []Daily {
 	}
 	days[i].BytesKept = &kept
 	return days
+}
+
+// Difference is what was counted and the records do not say, or the other way round.
+type Difference struct {
+	Tenant   tenant.ID
+	Day      Day    // empty of what is kept, which is compared as it is now
+	Name     string // one of [Names], or bytes_kept
+	Counted  int64
+	Recorded int64
+}
+
+// Compare finds the differences from a day on, in the order of days and names.
+func Compare(of tenant.ID, since Day, counted, recorded map[Day]Counts) (all []Difference) {
+	days := maps.Clone(counted)
+	maps.Copy(days, recorded)
+	for _, day := range slices.Sorted(maps.Keys(days)) {
+		was, is := counted[day].Recorded(), recorded[day]
+		for i, name := range Names() {
+			if a, b := *was.Fields()[i], *is.Fields()[i]; a != b && day >= since {
+				all = append(all, Difference{of, day, name, a, b})
+			}
+		}
+	}
+	return all
 }

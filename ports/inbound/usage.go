@@ -35,3 +35,10 @@ type UsageKeeper interface {
 	// Panics is how often it panicked.
 	Panics() int64
 }
+
+// UsageVerification compares what was counted with the records.
+type UsageVerification interface {
+	// Verify recounts one tenant, or all where none is named, and gives for each what differs, which is nothing where all is well. It
+	// can be done while the gateway works. A tenant that does not exist is NotFound with the code tenant_not_found.
+	Verify(ctx context.Context, only tenant.ID, found func(of tenant.ID, differences []usage.Difference) error) error
+}

@@ -14,6 +14,7 @@ import (
 type UsageStores struct {
 	Log     UsageLog
 	Folding UsageFolding
+	Recount UsageRecount
 }
 
 // UsageLog knows what tenants have used.
@@ -44,4 +45,19 @@ type UsageFolding interface {
 
 	// NoteKept notes how many bytes are kept for each tenant now as what was kept on a day.
 	NoteKept(ctx context.Context, day usage.Day, at time.Time) error
+}
+
+// UsageRecount compares what was counted with the records. It is for the gateway itself.
+type UsageRecount interface {
+	// Since is the first day of which everything was counted.
+	Since(ctx context.Context) (usage.Day, error)
+
+	// Counted returns by days what was counted of a tenant, without what was removed since.
+	Counted(ctx context.Context, owner tenant.ID) (map[usage.Day]usage.Counts, error)
+
+	// Recorded returns the same of the records that there are. It reads all of them.
+	Recorded(ctx context.Context, owner tenant.ID) (map[usage.Day]usage.Counts, error)
+
+	// RecordedBytes is how many bytes the records take of which [UsageLog] says how many are kept.
+	RecordedBytes(ctx context.Context, owner tenant.ID) (int64, error)
 }

@@ -56,6 +56,7 @@ func (f fixture) fold(limit int) (n int) {
 func Usage(t *testing.T, open OpenStore) {
 	cases(t, open, usageCounted)
 	cases(t, open, usageFolded)
+	cases(t, open, usageRecounted)
 }
 
 var usageCounted = map[string]func(f fixture){
@@ -195,6 +196,82 @@ var usageFolded = map[string]func(f fixture){
 			at, ok, err := st.Usage.Folding.Hold(ctx)
 			f.same(true, ok)
 			f.same(noon.Add(time.Hour), at)
+			return err
+		})
+	},
+}
+
+// recount compares what was counted of a tenant with its records.
+func (f fixture) recount(owner tenant.ID) (recorded usage.Counts) {
+	f.Helper()
+	f.read(func(ctx context.Context, st outbound.Stores) error {
+		counted, err := st.Usage.Recount.Counted(ctx, owner)
+		if err != nil {
+			return err
+		}
+		days, err := st.Usage.Recount.Recorded(ctx, owner)
+		if err != nil {
+			return err
+		}
+		for _, d := range usage.Compare(owner, longBefore, counted, days) {
+			f.Errorf("counted and not recorded: %+v", d)
+		}
+		for _, c := range days {
+			recorded.Add(c)
+		}
+		kept, err := st.Usage.Log.Kept(ctx, owner)
+		if err != nil {
+			return err
+		}
+		bytes, err := st.Usage.Recount.RecordedBytes(ctx, owner)
+		f.same(kept, bytes)
+		return err
+	})
+	return recorded
+}
+
+var usageRecounted = map[string]func(f fixture){
+	"runs are what was counted, also when some are removed, before and after it was folded": func(f fixture) {
+		owner := f.tenant().ID()
+		var ended []*run.Run
+		for range 3 {
+			r := f.started(owner, having(sharedText(99)))
+			s := stepped(r, outbound.RunLease{}, hasEnded)
+			s.History = append(s.History, run.Entry{Seq: 90, At: noon.AddDate(0, 0, 1), Type: run.EntryRunFailed})
+			f.mustStep(s)
+			ended = append(ended, s.Run)
+		}
+		f.started(owner, func(st *run.State) { st.Parent, st.ParentNode = ended[0].ID(), "n" })
+		f.same(usage.Counts{Started: 4, Children: 1, NodeAttempts: 3, Failed: 3}, f.recount(owner))
+		used := f.counted(owner)
+		if n := f.sweep(owner, 2); n != 2 {
+			f.Fatalf("%d are removed", n)
+		}
+		f.same(usage.Counts{Started: 2, Children: 1, NodeAttempts: 1, Failed: 1}, f.recount(owner))
+		f.fold(99)
+		f.same(usage.Counts{Started: 2, Children: 1, NodeAttempts: 1, Failed: 1}, f.recount(owner))
+		f.same(used, f.counted(owner))
+	},
+	"deliveries to hooks are, also when some are removed": func(f fixture) {
+		h := f.hooked()
+		for n, verdict := range []hook.Verdict{hook.Accepted, hook.RefusedSender, hook.Accepted} {
+			d := hookDelivery(h, n, verdict)
+			d.ReplayOf = ""
+			f.addDeliveries(d)
+		}
+		f.addDeliveries(hookDelivery(h, 9, hook.Accepted))
+		f.same(usage.Counts{HooksAccepted: 2, HooksRefused: 1}, f.recount(h.Tenant()))
+		f.write(func(ctx context.Context, st outbound.Stores) error {
+			_, err := st.Hooks.Deliveries.Sweep(ctx, h.Tenant(), noon.Add(time.Millisecond), 1)
+			return err
+		})
+		f.same(usage.Counts{HooksAccepted: 1, HooksRefused: 1}, f.recount(h.Tenant()))
+		f.same(usage.Counts{HooksAccepted: 2, HooksRefused: 1}, f.counted(h.Tenant()))
+	},
+	"a new installation counts from the beginning": func(f fixture) {
+		f.read(func(ctx context.Context, st outbound.Stores) error {
+			since, err := st.Usage.Recount.Since(ctx)
+			f.same(longBefore, since)
 			return err
 		})
 	},

@@ -67,6 +67,9 @@ var dialect = sqlstore.Dialect{
 			return "CAST(" + column + " AS json) ->> CAST(" + key + " AS text) = " + value
 		},
 	},
+	Day: func(column string) string { return "to_char(" + column + " AT TIME ZONE 'UTC', 'YYYY-MM-DD')" },
+	HistoryOf: `(SELECT to_char(to_timestamp(CAST(e ->> 'at' AS bigint) / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e ->> 'type' AS type
+		FROM run_history h, json_array_elements(CAST(h.entries AS json)) AS e WHERE h.tenant_id = $1) AS said`,
 	KeepTriggers:   " FOR KEY SHARE OF t SKIP LOCKED",
 	KeepVersions:   " FOR KEY SHARE OF v",
 	Webhooks:       webhookStatements,
