@@ -10,14 +10,10 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
-	"github.com/sluicehq/sluice/adapters/sqlstore/webhooks"
 	"github.com/sluicehq/sluice/domain"
-	"github.com/sluicehq/sluice/domain/event"
-	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -142,19 +138,12 @@ func (s erasures) removeEvents(ctx context.Context, owner tenant.ID, ids []strin
 	if err != nil {
 		return removed, s.Fail(err)
 	}
-	var deliveries []struct {
-		Status    event.Status `db:"status"`
-		UpdatedAt core.Instant `db:"updated_at"`
-	}
-	err = s.ReadRows(ctx, "remove deliveries of events", &deliveries, `DELETE FROM webhook_deliveries WHERE tenant_id = $2 AND event_id IN (SELECT r.id FROM `+table+`) RETURNING status, updated_at`, parameter, string(owner))
+	deliveries, err := s.Exec(ctx, "remove deliveries of events", `DELETE FROM webhook_deliveries WHERE tenant_id = $2 AND event_id IN (SELECT r.id FROM `+table+`)`, parameter, string(owner))
 	if err != nil {
-		return removed, s.Fail(err)
-	}
-	for _, d := range deliveries {
-		s.CountRemoved(owner, usage.DayOf(d.UpdatedAt.Time), webhooks.UsageOf(d.Status))
+		return removed, err
 	}
 	events, err := s.Exec(ctx, "remove events", `DELETE FROM webhook_events WHERE tenant_id = $2 AND id IN (SELECT r.id FROM `+table+`)`, parameter, string(owner))
-	removed.Deliveries, removed.Events = len(deliveries), int(events)
+	removed.Deliveries, removed.Events = int(deliveries), int(events)
 	return removed, err
 }
 
@@ -192,19 +181,8 @@ func (s erasures) removeDeliveriesOf(ctx context.Context, owner tenant.ID, times
 }
 
 func (s erasures) removeDelivery(ctx context.Context, owner tenant.ID, trigger, id string) error {
-	var removed []struct {
-		At       core.Instant `db:"received_at"`
-		Verdict  hook.Verdict `db:"verdict"`
-		ReplayOf string       `db:"replay_of"`
-	}
-	err := s.ReadRows(ctx, "remove a delivery to a hook", &removed, `DELETE FROM hook_deliveries WHERE tenant_id = $1 AND trigger_id = $2 AND id = $3 RETURNING received_at, verdict, replay_of`, string(owner), trigger, id)
-	if err != nil {
-		return s.Fail(err)
-	}
-	for _, d := range removed {
-		s.CountRemoved(owner, usage.DayOf(d.At.Time), usageOfReceived(d.Verdict, d.ReplayOf))
-	}
-	return nil
+	_, err := s.Exec(ctx, "remove a delivery to a hook", `DELETE FROM hook_deliveries WHERE tenant_id = $1 AND trigger_id = $2 AND id = $3`, string(owner), trigger, id)
+	return err
 }
 
 type answerRow struct {

@@ -14,7 +14,6 @@ import (
 	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -110,8 +109,7 @@ func (s Erasures) Children(ctx context.Context, scope tenant.Scope, of run.ID, l
 	return ids, err
 }
 
-// Past returns when something happened to runs, as their histories say, and when they came up, in milliseconds. The runs are removed in the
-// same unit, so that they do not say any more what they have used.
+// Past returns when something happened to runs, as their histories say, and when they came up, in milliseconds.
 func (s Erasures) Past(ctx context.Context, owner tenant.ID, ids []run.ID) (times map[int64]bool, err error) {
 	table, parameter, err := s.store.dialect.Keys(keysOf(owner, ids))
 	if err != nil {
@@ -120,14 +118,12 @@ func (s Erasures) Past(ctx context.Context, owner tenant.ID, ids []run.ID) (time
 	times = make(map[int64]bool)
 	err = s.EachRow(ctx, "find when runs were created", func(rows *sql.Rows) error {
 		var at core.Instant
-		started := usage.Counts{Started: 1}
-		if err := rows.Scan(&at, &started.Children); err != nil {
+		if err := rows.Scan(&at); err != nil {
 			return err
 		}
 		times[at.UnixMilli()] = true
-		s.CountRemoved(owner, usage.DayOf(at.Time), started)
 		return nil
-	}, `SELECT u.created_at, CASE WHEN u.parent_run_id = '' THEN 0 ELSE 1 END FROM `+table+` CROSS JOIN runs u WHERE u.tenant_id = r.tenant_id AND u.id = r.id`, parameter)
+	}, `SELECT u.created_at FROM `+table+` CROSS JOIN runs u WHERE u.tenant_id = r.tenant_id AND u.id = r.id`, parameter)
 	if err != nil {
 		return nil, err
 	}
@@ -137,15 +133,13 @@ func (s Erasures) Past(ctx context.Context, owner tenant.ID, ids []run.ID) (time
 			return err
 		}
 		var entries []struct {
-			At   int64         `json:"at"`
-			Type run.EntryType `json:"type"`
+			At int64 `json:"at"`
 		}
 		if json.Unmarshal(text, &entries) != nil {
 			return nil //nolint:nilerr // nobody can tell any more what happened then
 		}
 		for _, e := range entries {
 			times[e.At] = true
-			s.CountRemoved(owner, usage.DayOf(time.UnixMilli(e.At)), usageOf(e.Type))
 		}
 		return nil
 	}, `SELECT h.entries FROM `+table+` CROSS JOIN run_history h WHERE h.tenant_id = r.tenant_id AND h.run_id = r.id`, parameter)

@@ -1,0 +1,81 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Units that record things of one tenant at the same time, and one that folds what they count, never wait for each other at
+// the tables of usage: there is no row of them that two units write.
+func TestWhoeverCountsUsageWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	store, address := migrated(t)
+	startRuns(t, store, 1)
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	const waits = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%usage_deltas%'`
+	var all sync.WaitGroup
+	done := make(chan struct{})
+	for n := range 8 {
+		all.Go(func() {
+			for i := range 40 {
+				err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+					id := run.ID(fmt.Sprintf("run_%d_%d", n, i))
+					_, err := st.Runs.Runs.Start(ctx, run.New(id, run.Start{Tenant: owner, Workflow: "wf_1", Version: "wfv_1", Cause: run.CauseManual}, noon))
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	for samples := 0; ; samples++ {
+		var waiting int
+		if err := db.QueryRowContext(t.Context(), waits).Scan(&waiting); err != nil || waiting > 0 {
+			t.Fatalf("%d statements that count usage wait for a lock: %v", waiting, err)
+		}
+		err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+			_, err := st.Usage.Folding.Fold(ctx, 50)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-done:
+			used, err := startedOf(t, store)
+			if err != nil || used != 8*40+1 || samples == 0 {
+				t.Errorf("%d runs were counted, with %d samples: %v", used, samples, err)
+			}
+			return
+		default:
+		}
+	}
+}
+
+// startedOf is how many runs of the tenant were counted.
+func startedOf(t *testing.T, store outbound.UnitOfWork) (started int64, err error) {
+	t.Helper()
+	err = store.View(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		found, err := st.Usage.Log.Days(ctx, owner, "1970-01-01", "9999-01-01")
+		for _, d := range found {
+			started += d.Counts.Started
+		}
+		return err
+	})
+	return started, err
+}
