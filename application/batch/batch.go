@@ -5,6 +5,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -30,8 +31,8 @@ type Limits struct {
 }
 
 // Batcher commits members together (group commit). Nothing waits for a timer: a member that
-// finds no batch running, or few enough, is committed at once by its own Do; the
-// others wait until a batch has ended, and then the first of them commits all that fit.
+// finds no batch running, or few enough, is committed at once by its own Do, with those that
+// arrive just then; the others wait until a batch has ended, and then the first of them commits all that fit.
 // Members are committed in the order in which they came.
 //
 // It has no goroutine of its own, so that nothing is left once every Do has returned.
@@ -81,9 +82,22 @@ func (b *Batcher[T]) Do(ctx context.Context, member T) error {
 		}
 	}
 	if batch != nil {
-		b.run(ctx, batch, w)
+		b.run(ctx, b.fill(batch), w)
 	}
 	return w.err
+}
+
+// fill lets whoever can arrive do so, and adds them to a batch that is about to be committed: of
+// requests that were read together, or runs that were leased together, the first would go alone.
+func (b *Batcher[T]) fill(batch []*waiter[T]) []*waiter[T] {
+	runtime.Gosched()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	weight := 0
+	for _, w := range batch {
+		weight += w.weight
+	}
+	return append(batch, b.take(len(batch), weight)...)
 }
 
 // enter returns the batch that a member starts at once, or nil when it has to wait.

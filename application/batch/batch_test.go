@@ -303,3 +303,20 @@ func TestMembersOfARefusedBatchAreCommittedOneByOneWhereThatIsAskedFor(t *testin
 		})
 	}
 }
+
+func TestThoseThatArriveTogetherGoTogetherFromTheFirstOn(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that all of them arrive before the first begins
+	var commits, members int
+	b := batch.New(batch.Limits{Members: 64, Running: 2}, nil, func(_ context.Context, batch []int) error {
+		commits, members = commits+1, members+len(batch)
+		return nil
+	})
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() { _ = b.Do(t.Context(), i) })
+	}
+	all.Wait()
+	if members != 16 || commits > 8 { // several where the scheduler took the processor away in between
+		t.Errorf("%d of 16 members were committed, in %d batches", members, commits)
+	}
+}

@@ -54,7 +54,10 @@ func TestCreatesThatArriveTogetherShareAnInsert(t *testing.T) {
 		inserter := slowInserter{make(chan []*outbound.NewTrigger, 9), make(chan func())}
 		service := triggers.New(nil, anyVersion{}, inserter, nil, nil, system.Clock{}, system.Random{})
 		var all sync.WaitGroup
-		for range 20 {
+		for i := range 20 {
+			if i == 1 { // the first begins before the others arrive
+				synctest.Wait()
+			}
 			all.Go(func() {
 				if trg, err := service.Create(t.Context(), secret, domain.IdempotencyKey{}, draft); err != nil || trg.Name() != "Paid" {
 					t.Error(err)
