@@ -286,7 +286,9 @@ func RunOverview(t *testing.T, open OpenStore) {
 		"a trigger is busy until all its runs have finished": func(f fixture) {
 			idle, busy, done, foreign := f.trigger(), f.trigger(), f.trigger(), f.trigger()
 			over := func(st *run.State) { st.Status, st.FinishedAt = run.StatusFailed, &noon }
-			by := func(trg *trigger.Trigger) func(*run.State) { return func(st *run.State) { st.Trigger = trg.ID() } }
+			by := func(trg *trigger.Trigger) func(*run.State) {
+				return func(st *run.State) { st.Trigger, st.Workflow = trg.ID(), f.workflowOf(trg) }
+			}
 			f.started(busy.Tenant(), by(busy), over)
 			f.started(busy.Tenant(), by(busy), func(st *run.State) { st.Status = run.StatusPaused })
 			f.started(done.Tenant(), by(done), over)

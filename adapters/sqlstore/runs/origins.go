@@ -97,7 +97,7 @@ func (s origins) KeptShorter(ctx context.Context, after outbound.KeptShorter, li
 }
 
 // liveOrigins has the parameters workflow and tenant of the origin to begin behind, and how many
-// are wanted. The order is that of the index live_runs_workflow.
+// are wanted. The order is that of the index live_runs_origin.
 func (d dialect) liveOrigins() string {
 	next := func(selected, condition string) string {
 		return `(SELECT ` + selected + ` FROM live_runs u WHERE ` + condition + ` ORDER BY u.workflow_id, u.tenant_id LIMIT 1)`

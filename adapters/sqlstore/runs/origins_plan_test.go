@@ -56,12 +56,12 @@ func TestSQLiteFindsOriginsOfRunsByTheirIndex(t *testing.T) {
 	for _, step := range []string{
 		"((workflow_id,tenant_id)>(?,?))", "(workflow_id=? AND tenant_id>?)", "(workflow_id>?)",
 	} {
-		if !strings.Contains(text, "SEARCH u USING COVERING INDEX live_runs_workflow "+step) {
+		if !strings.Contains(text, "SEARCH u USING COVERING INDEX live_runs_origin "+step) {
 			t.Errorf("there is no search for %s:\n%s", step, text)
 		}
 	}
 	statement, args = runs.Unfinished(store.Runs, "tenant_1", "trg_1")
-	if text = queryPlan(t, db, statement, args); !strings.Contains(text, "USING COVERING INDEX live_runs_trigger (trigger_id=? AND tenant_id=?)") {
+	if text = queryPlan(t, db, statement, args); !strings.Contains(text, "USING COVERING INDEX live_runs_origin (workflow_id=? AND tenant_id=? AND trigger_id=?)") {
 		t.Errorf("there is no search for a trigger:\n%s", text)
 	}
 }
