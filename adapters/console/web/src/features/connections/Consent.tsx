@@ -1,0 +1,91 @@
+import { Trans, useLingui } from "@lingui/react/macro";
+import { ExternalLink } from "lucide-react";
+import { useEffect, useState } from "react";
+import { type Schemas, useTenant } from "@/api";
+import { Badge, Button, ErrorPanel, Facts, Section, Skeleton, Time, toast, toastError } from "@/ui";
+import { grantTones, grantWords } from "./words";
+
+type Waiting = { issuedBefore: string | undefined; until: string };
+
+/** What an authorization server has given for a connection, and how a person consents to it. */
+export function Consent({ connection }: { connection: Schemas["Connection"] }) {
+  const { t, i18n } = useLingui();
+  const { api, client, can } = useTenant();
+  const [waiting, setWaiting] = useState<Waiting | null>(null);
+  const path = { params: { path: { id: connection.id } } };
+  const { data: grant, error, refetch } = api.useQuery("get", "/connections/{id}/grant", path, { refetchInterval: waiting ? 1_500 : false });
+
+  useEffect(() => {
+    if (!waiting || !grant) return;
+    if (grant.status === "active" && grant.issuedAt !== waiting.issuedBefore) {
+      toast(t`${connection.name} is connected`);
+      setWaiting(null);
+    } else if (new Date(waiting.until) < new Date()) {
+      setWaiting(null);
+    }
+  }, [grant, waiting, connection.name, t]);
+
+  const authorize = async () => {
+    // The window is opened before the answer comes, since browsers stop what opens later. The page in it gets no hold of this one.
+    const opened = window.open("about:blank", "_blank", "popup,width=720,height=800");
+    if (opened) opened.opener = null;
+    try {
+      const { data: link } = await client.POST("/connections/{id}/authorize", path);
+      if (!link?.url) throw new Error(t`The link was shown before. Try it again.`);
+      if (!opened) throw new Error(t`The browser opened no window. Permit windows of this page, and try it again.`);
+      setWaiting({ issuedBefore: grant?.issuedAt, until: link.expiresAt });
+      opened.location.replace(link.url);
+    } catch (failure) {
+      opened?.close();
+      toastError(failure);
+    }
+  };
+  const isForPeople = connection.kind === "oauth2AuthorizationCode";
+  return (
+    <Section
+      title={<Trans>Access token</Trans>}
+      actions={
+        isForPeople &&
+        can("editor") && (
+          <Button look={grant?.status === "active" ? "plain" : "primary"} icon={ExternalLink} onClick={() => void authorize()}>
+            {grant?.status === "active" ? <Trans>Consent again</Trans> : <Trans>Connect</Trans>}
+          </Button>
+        )
+      }
+    >
+      {error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : null}
+      {waiting && (
+        <p role="status" className="flex flex-wrap items-center gap-3 rounded-md border border-line bg-panel p-3">
+          <Trans>Waiting for your consent in the other window.</Trans>
+          <Button onClick={() => setWaiting(null)}>
+            <Trans>Stop waiting</Trans>
+          </Button>
+        </p>
+      )}
+      {!grant && !error && <Skeleton lines={2} />}
+      {grant && (
+        <Facts
+          facts={[
+            [
+              <Trans key="l">State</Trans>,
+              <Badge key="v" tone={grantTones[grant.status]}>
+                {i18n._(grantWords[grant.status])}
+              </Badge>,
+            ],
+            [<Trans key="l">Scopes</Trans>, grant.scopes.join(" ")],
+            [<Trans key="l">Given</Trans>, grant.issuedAt && <Time key="v" at={grant.issuedAt} />],
+            [<Trans key="l">Ends</Trans>, grant.expiresAt && <Time key="v" at={grant.expiresAt} />],
+            [
+              <Trans key="l">Last failure</Trans>,
+              grant.failure && (
+                <span key="v">
+                  {grant.failure.message} <code className="text-quiet">{grant.failure.code}</code> <Time at={grant.failure.failedAt} />
+                </span>
+              ),
+            ],
+          ]}
+        />
+      )}
+    </Section>
+  );
+}
