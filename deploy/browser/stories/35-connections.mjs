@@ -111,5 +111,6 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
     await examine("connections");
   } finally {
     others.close();
+    others.closeAllConnections();
   }
 };

@@ -1,0 +1,88 @@
+import { Trans, useLingui } from "@lingui/react/macro";
+import { type Schemas, useTenant } from "@/api";
+import { Button, CheckField, Dialog, DialogButtons, Form, SelectField, TextField, textOf } from "@/ui";
+import { eventTypes } from "./events";
+
+type Endpoint = Schemas["WebhookEndpoint"];
+
+/** Makes a webhook endpoint, or changes one. */
+export function EndpointForm({ endpoint, onClose, onDone }: { endpoint?: Endpoint; onClose: () => void; onDone: (saved: Endpoint) => void }) {
+  const { t } = useLingui();
+  const { api } = useTenant();
+  const create = api.useMutation("post", "/webhook-endpoints", { onSuccess: onDone });
+  const update = api.useMutation("patch", "/webhook-endpoints/{id}", { onSuccess: onDone });
+  const connections = api.useQuery("get", "/connections", { params: { query: { limit: 100, isActive: true } } });
+  const submit = (form: FormData) => {
+    const body = {
+      url: textOf(form, "url") ?? "",
+      description: textOf(form, "description") ?? null,
+      events: form.getAll("events") as Endpoint["events"],
+      subTenantId: textOf(form, "subTenantId") ?? null,
+      connection: textOf(form, "connection") ?? null,
+      includeChildren: form.get("includeChildren") === "on",
+    };
+    if (endpoint) update.mutate({ params: { path: { id: endpoint.id } }, body });
+    else create.mutate({ body });
+  };
+  return (
+    <Dialog title={endpoint ? t`Edit the endpoint` : t`Create a webhook endpoint`} isOpen onClose={onClose}>
+      <Form error={create.error ?? update.error} onSubmit={submit}>
+        <TextField name="url" label={t`URL`} type="url" placeholder="https://example.com/webhooks" defaultValue={endpoint?.url} autoFocus />
+        <TextField name="description" label={t`Description`} optional={t`optional`} defaultValue={endpoint?.description} maxLength={1000} />
+        <fieldset className="flex flex-col gap-1">
+          <legend className="font-medium">
+            <Trans>Events</Trans>
+          </legend>
+          <p className="mb-1 text-quiet">
+            <Trans>With none chosen it receives all of them, those of later versions too.</Trans>
+          </p>
+          <div className="grid gap-x-4 gap-y-1 sm:grid-cols-2">
+            {eventTypes.map((type) => (
+              <label key={type} className="flex items-center gap-2">
+                <input type="checkbox" name="events" value={type} defaultChecked={endpoint?.events.includes(type)} className="size-4 accent-accent" />
+                <code>{type}</code>
+              </label>
+            ))}
+          </div>
+        </fieldset>
+        <CheckField
+          name="includeChildren"
+          label={t`Runs of runs, too`}
+          help={t`It also receives what becomes of runs that other runs started.`}
+          defaultChecked={endpoint?.includeChildren}
+        />
+        <TextField
+          name="subTenantId"
+          label={t`Sub-tenant`}
+          optional={t`optional`}
+          help={t`With one, it receives only what is about that sub-tenant.`}
+          defaultValue={endpoint?.subTenantId}
+          maxLength={255}
+        />
+        <SelectField
+          key={connections.data ? "read" : "reading"}
+          name="connection"
+          label={t`Connection`}
+          optional={t`optional`}
+          help={t`What is sent bears its credential besides the signature.`}
+          defaultValue={endpoint?.connection ?? ""}
+        >
+          <option value="">{t`none`}</option>
+          {connections.data?.items.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+        <DialogButtons>
+          <Button onClick={onClose}>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button type="submit" look="primary" isBusy={create.isPending || update.isPending}>
+            {endpoint ? <Trans>Save</Trans> : <Trans>Create the endpoint</Trans>}
+          </Button>
+        </DialogButtons>
+      </Form>
+    </Dialog>
+  );
+}
