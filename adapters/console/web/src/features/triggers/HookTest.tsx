@@ -1,0 +1,105 @@
+import { Trans, useLingui } from "@lingui/react/macro";
+import { useState } from "react";
+import { useTenant } from "@/api";
+import { Badge, Button, Dialog, DialogButtons, Facts, Form, inputLook, TextArea, TextField, textOf } from "@/ui";
+
+/** Checks a sample of what somebody sent, and shows what was signed and what was expected. */
+export function HookTest({ triggerId, onClose }: { triggerId: string; onClose: () => void }) {
+  const { t } = useLingui();
+  const { api } = useTenant();
+  const [unreadable, setUnreadable] = useState<unknown>(null);
+  const { mutate, data, error, isPending } = api.useMutation("post", "/triggers/{id}/hook/test");
+  const submit = (form: FormData) => {
+    let headers: Record<string, string>;
+    try {
+      headers = headersOf(String(form.get("headers") ?? ""));
+    } catch (line) {
+      setUnreadable({ message: t`A header is not readable.`, fields: { headers: t`“${line}” must be a name, a colon and a value.` } });
+      return;
+    }
+    setUnreadable(null);
+    mutate({
+      params: { path: { id: triggerId } },
+      body: { headers, body: String(form.get("body") ?? "").replaceAll("\r\n", "\n"), url: textOf(form, "url") },
+    });
+  };
+  const mono = `${inputLook} font-mono`;
+  return (
+    <Dialog
+      title={t`Check a signature`}
+      description={t`Paste what was sent. Nothing is started, and the secret is not shown.`}
+      isOpen
+      isWide
+      onClose={onClose}
+    >
+      <Form error={unreadable ?? error} onSubmit={submit}>
+        <TextArea
+          name="headers"
+          label={t`Headers`}
+          help={t`One a line: X-Hub-Signature-256: sha256=…`}
+          rows={3}
+          className={mono}
+          spellCheck={false}
+          autoFocus
+        />
+        <TextArea name="body" label={t`Body, as it was sent`} rows={4} className={mono} spellCheck={false} />
+        <TextField name="url" label={t`Address`} optional={t`where it is signed`} type="url" />
+        {data && (
+          <div role="status" className="flex flex-col gap-2">
+            <Badge tone={data.verified ? "ok" : "danger"}>
+              {data.verified ? <Trans>It is genuine</Trans> : <Trans>It is not genuine: {data.reason}</Trans>}
+            </Badge>
+            <Facts
+              facts={[
+                [
+                  <Trans key="l">Signed text</Trans>,
+                  data.signedString && (
+                    <pre key="v" className="break-all whitespace-pre-wrap">
+                      {data.signedString}
+                    </pre>
+                  ),
+                ],
+                [
+                  <Trans key="l">Expected</Trans>,
+                  data.expected && (
+                    <code key="v" className="break-all">
+                      {data.expected}
+                    </code>
+                  ),
+                ],
+                [
+                  <Trans key="l">Given</Trans>,
+                  data.given && (
+                    <code key="v" className="break-all">
+                      {data.given}
+                    </code>
+                  ),
+                ],
+              ]}
+            />
+          </div>
+        )}
+        <DialogButtons>
+          <Button onClick={onClose}>
+            <Trans>Close</Trans>
+          </Button>
+          <Button type="submit" look="primary" isBusy={isPending}>
+            <Trans>Check</Trans>
+          </Button>
+        </DialogButtons>
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Reads headers as they stand in logs, one a line. It throws the line that is none. */
+function headersOf(text: string): Record<string, string> {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf(":");
+      if (at < 1) throw line.trim();
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+    }),
+  );
+}

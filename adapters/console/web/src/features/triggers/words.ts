@@ -1,0 +1,63 @@
+import type { MessageDescriptor } from "@lingui/core";
+import { msg } from "@lingui/core/macro";
+import type { Schemas } from "@/api";
+import type { Tone } from "@/ui";
+import type { Start, Unit } from "./config";
+
+export const startWords: Record<Start, MessageDescriptor> = {
+  call: msg`Call: a server with a key`,
+  event: msg`Event: whoever reports it`,
+  hook: msg`Hook: a third party without a key`,
+  schedule: msg`Schedule`,
+};
+
+export const unitWords: Record<Unit, MessageDescriptor> = { minutes: msg`minutes`, hours: msg`hours`, days: msg`days` };
+
+type Word = { word: MessageDescriptor; tone: Tone };
+
+export const outcomes: Record<Schemas["FireOutcome"], Word> = {
+  fired: { word: msg`Fired`, tone: "ok" },
+  late: { word: msg`Fired late`, tone: "warn" },
+  caught_up: { word: msg`Caught up`, tone: "info" },
+  skipped: { word: msg`Missed`, tone: "danger" },
+  suppressed: { word: msg`Suppressed`, tone: "quiet" },
+};
+
+export const verdicts: Record<Schemas["HookVerdict"], Word> = {
+  accepted: { word: msg`Accepted`, tone: "ok" },
+  duplicate: { word: msg`Duplicate`, tone: "quiet" },
+  filtered: { word: msg`Filtered`, tone: "quiet" },
+  inactive: { word: msg`Switched off`, tone: "warn" },
+  challenged: { word: msg`Challenge answered`, tone: "info" },
+  rejected: { word: msg`Rejected`, tone: "danger" },
+  unreadable: { word: msg`Unreadable`, tone: "danger" },
+  refused: { word: msg`Not from the sender`, tone: "danger" },
+};
+
+export const shifts: Record<NonNullable<Schemas["FireTime"]["shift"]>, MessageDescriptor> = {
+  gap: msg`The clocks go forward and skip this time: it fires at the change.`,
+  displaced: msg`The clocks go forward and skip this time: it fires when they would have shown it.`,
+  repeated: msg`The clocks go back and show this time twice: it fires the first time.`,
+  again: msg`The clocks go back and show this time twice: this is the second time.`,
+};
+
+export const kindWords: Record<string, MessageDescriptor> = {
+  hmac: msg`Signature with a shared key (HMAC)`,
+  ed25519: msg`Signature with a public key (Ed25519)`,
+  secretHeader: msg`Secret in a header`,
+  basic: msg`User name and password`,
+  bearer: msg`Bearer token`,
+  urlSecret: msg`Secret in the address`,
+  none: msg`Nothing: whoever knows the address`,
+};
+
+export const fieldWords: Record<string, MessageDescriptor> = {
+  algorithm: msg`Algorithm`,
+  header: msg`Header`,
+  encoding: msg`Encoding`,
+  prefix: msg`Prefix`,
+  signed: msg`What is signed`,
+  timestampHeader: msg`Header of the time`,
+  toleranceSeconds: msg`Seconds that it may be old`,
+  parameter: msg`Parameter`,
+};
