@@ -56,7 +56,7 @@ export function Facts({ facts }: { facts: [label: ReactNode, value: ReactNode][]
   return (
     <dl className="grid grid-cols-[repeat(auto-fit,minmax(11rem,1fr))] gap-x-6 gap-y-3 rounded-lg border border-line bg-panel p-4">
       {facts
-        .filter(([, value]) => value !== undefined && value !== null && value !== "")
+        .filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false)
         .map(([label, value], at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: facts stay where they are
           <div key={at} className="min-w-0">

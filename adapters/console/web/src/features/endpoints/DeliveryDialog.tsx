@@ -36,14 +36,14 @@ export function DeliveryDialog({ deliveryId, onClose }: { deliveryId: string; on
               items={[...delivery.attempts].reverse()}
               columns={[
                 { head: "#", cell: ({ number }) => number, isNumber: true },
-                { head: <Trans>Started</Trans>, cell: ({ startedAt }) => <Time at={startedAt} /> },
+                { head: <Trans>Started</Trans>, cell: ({ startedAt }) => <Time at={startedAt} />, isMinor: true },
                 { head: <Trans>Took</Trans>, cell: ({ durationMs }) => duration(durationMs), isNumber: true },
                 {
                   head: <Trans>Answer</Trans>,
                   cell: ({ succeeded, statusCode, code, error: why, excerpt, isManual }) => (
                     <div className="flex flex-col gap-1">
                       <Badge tone={succeeded ? "ok" : "danger"}>{statusCode ?? code}</Badge>
-                      {why && <p className="break-words">{why}</p>}
+                      {why && <p className="break-all">{why}</p>}
                       {excerpt && <pre className="max-h-40 overflow-auto break-all whitespace-pre-wrap text-quiet">{excerpt}</pre>}
                       {isManual && (
                         <p className="text-quiet">

@@ -1,5 +1,5 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { keepPreviousData } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { FlaskConical, Pencil, Power, RefreshCw, Trash2, Webhook } from "lucide-react";
 import { useState } from "react";
 import { ApiError, type Schemas, useTenant } from "@/api";
@@ -47,13 +47,28 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
   const [address, setAddress] = useState<string | null>(null);
   const { verdict, delivery: opened } = parameters;
   const path = { params: { path: { id: trigger.id } } };
-  const { data: hook, error, refetch } = api.useQuery("get", "/triggers/{id}/hook", path);
-  const isNone = error instanceof ApiError && error.status === 404;
+  // That there is no hook is an answer, and no failure.
+  const {
+    data: hook,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: ["get", "/triggers/{id}/hook", trigger.id],
+    queryFn: () =>
+      client.GET("/triggers/{id}/hook", path).then(
+        ({ data }) => data ?? null,
+        (failure) => {
+          if (failure instanceof ApiError && failure.status === 404) return null;
+          throw failure;
+        },
+      ),
+  });
+  const isNone = hook === null;
   const deliveries = api.useQuery(
     "get",
     "/triggers/{id}/hook/deliveries",
     { params: { ...path.params, query: { ...pageOf(parameters), verdict: verdict as Delivery["verdict"] | undefined } } },
-    { placeholderData: keepPreviousData, refetchInterval: 5_000, enabled: !!hook && !isNone },
+    { placeholderData: keepPreviousData, refetchInterval: 5_000, enabled: !!hook },
   );
   const rotate = api.useMutation("post", "/triggers/{id}/hook/rotate", {
     onSuccess: (made) => {
@@ -69,7 +84,7 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
   const form = (doing === "edit" || (parameters.doing === "hook" && isNone)) && (
     <HookForm
       trigger={trigger}
-      hook={isNone ? undefined : hook}
+      hook={hook ?? undefined}
       onClose={close}
       onDone={(saved) => {
         if (isNone) setAddress(saved.url);
