@@ -79,6 +79,7 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
     await page.getByRole("button", { name: "Cancel" }).click();
 
     await open("connections");
+    await page.getByRole("link", { name: "CRM" }).waitFor();
     await page.keyboard.press("c");
     await dialog.getByLabel("Kind").selectOption("oauth2AuthorizationCode");
     await dialog.getByLabel("Name").fill("Contacts");
