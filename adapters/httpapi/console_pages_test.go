@@ -334,7 +334,7 @@ func TestDeparturesToAProviderAreLimited(t *testing.T) {
 }
 
 func TestWhoForgotAPasswordAsksForALink(t *testing.T) {
-	p := newPeople(t, "http://localhost:8080")
+	p := newPeople(t, "https://sluice.example")
 	form := func(email string) url.Values { return url.Values{"email": {email}} }
 	if got := p.visit("/console", nil, ""); strings.Contains(got.Body.String(), "Forgot") {
 		t.Error("there is no mail server", got.Body)
