@@ -154,3 +154,17 @@ func TestAPageWithAFormTakesOneAnswerForEachField(t *testing.T) {
 		t.Errorf("the run was given %s", got.body)
 	}
 }
+
+func TestTheLinkOfASimulationSaysThatNobodyIsAsked(t *testing.T) {
+	g := newGateway(t)
+	c := g.customer("Acme")
+	path := "/a/" + runKey.LinkToken(run.Link{Tenant: c.id, Run: "run_00000000000000000000000000", Node: "approve", Simulated: true})
+	for language, want := range map[string]string{"en": "This link is from a simulation", "es": "Este enlace es de una simulación", "pt-BR": "Este link é de uma simulação"} {
+		if got := g.page(http.MethodGet, path, language, nil); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) || strings.Contains(got.Body.String(), "<form") {
+			t.Errorf("%s: %d %s", language, got.Code, got.Body)
+		}
+	}
+	if got := g.page(http.MethodPost, path, "en", url.Values{"question": {"1"}, "f.value": {"true"}}); got.Code != http.StatusConflict {
+		t.Errorf("%d: %s", got.Code, got.Body)
+	}
+}

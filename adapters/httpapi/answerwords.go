@@ -43,6 +43,7 @@ var answerTexts = map[tenant.Language]*answerWords{
 		States: map[inbound.AnswerState]string{
 			inbound.NotAskedYet: "This question has not been asked yet. Come back later with the same link.", inbound.AnswerGiven: "This question has been answered. Thank you.",
 			inbound.AnswerExpired: "The time for an answer is over.", inbound.AnswerCancelled: "An answer is not needed any more.",
+			inbound.AnswerSimulated: "This link is from a simulation, in which nobody is asked. In a run of the workflow the question stands here.",
 			inbound.AnswerSuspended: "Answers are not taken at the moment. Try it again later with the same link.",
 		},
 		Actors: map[tenant.ActorKind]string{tenant.ByLink: "on this page", tenant.ByKey: "in another application", tenant.ByEmbedToken: "in another application", tenant.ByHook: "by another service", tenant.ByMember: "in the console", tenant.ByOperator: "by the operator"},
@@ -60,6 +61,7 @@ var answerTexts = map[tenant.Language]*answerWords{
 		States: map[inbound.AnswerState]string{
 			inbound.NotAskedYet: "Esta pregunta aún no se ha hecho. Vuelva más tarde con el mismo enlace.", inbound.AnswerGiven: "Esta pregunta ya tiene respuesta. Gracias.",
 			inbound.AnswerExpired: "El plazo para responder ha terminado.", inbound.AnswerCancelled: "Ya no se necesita una respuesta.",
+			inbound.AnswerSimulated: "Este enlace es de una simulación, en la que no se pregunta a nadie. En una ejecución del flujo, la pregunta aparece aquí.",
 			inbound.AnswerSuspended: "Ahora mismo no se aceptan respuestas. Inténtelo más tarde con el mismo enlace.",
 		},
 		Actors: map[tenant.ActorKind]string{tenant.ByLink: "en esta página", tenant.ByKey: "en otra aplicación", tenant.ByEmbedToken: "en otra aplicación", tenant.ByHook: "por otro servicio", tenant.ByMember: "en la consola", tenant.ByOperator: "por el operador"},
@@ -77,6 +79,7 @@ var answerTexts = map[tenant.Language]*answerWords{
 		States: map[inbound.AnswerState]string{
 			inbound.NotAskedYet: "Esta pergunta ainda não foi feita. Volte mais tarde com o mesmo link.", inbound.AnswerGiven: "Esta pergunta já foi respondida. Obrigado.",
 			inbound.AnswerExpired: "O prazo para responder terminou.", inbound.AnswerCancelled: "A resposta não é mais necessária.",
+			inbound.AnswerSimulated: "Este link é de uma simulação, na qual ninguém é perguntado. Em uma execução do fluxo, a pergunta aparece aqui.",
 			inbound.AnswerSuspended: "Agora não são aceitas respostas. Tente mais tarde com o mesmo link.",
 		},
 		Actors: map[tenant.ActorKind]string{tenant.ByLink: "nesta página", tenant.ByKey: "em outro aplicativo", tenant.ByEmbedToken: "em outro aplicativo", tenant.ByHook: "por outro serviço", tenant.ByMember: "no console", tenant.ByOperator: "pelo operador"},

@@ -61,6 +61,8 @@ type Ports struct {
 	OperatorRuns    inbound.OperatorRuns
 	OperatorUsage   inbound.OperatorUsage
 	SignInElsewhere inbound.SignInElsewhere // needed with Accounts
+
+	ForgottenPasswords inbound.ForgottenPasswords // needed with Accounts
 }
 
 // Options are the operator's choices, and what else the API needs.

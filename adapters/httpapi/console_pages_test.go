@@ -186,7 +186,7 @@ func newIdentities(t *testing.T) *identities {
 	provider := oidc.New(oidc.Settings{Issuer: server.URL, ClientID: oauthtest.WebClient, ClientSecret: oauthtest.WebSecret, RedirectURL: func() string { return publicURL + "/console/api/oidc/callback" }})
 	service := members.New(p.store, plainPasswords{}, provider, memory.New(p.clock), p.clock, p.random)
 	p.gateway = (&gateway{T: t, store: p.store, clock: p.clock, random: p.random}).built(func(_ *httpapi.Options, ports *httpapi.Ports) {
-		ports.Accounts, ports.SignInElsewhere = service, service
+		ports.Accounts, ports.SignInElsewhere, ports.ForgottenPasswords = service, service, members.NewForgotten(service, members.Letters{Mailer: &mailbox{}})
 	})
 	return &identities{p, server}
 }
@@ -331,4 +331,42 @@ func TestDeparturesToAProviderAreLimited(t *testing.T) {
 			t.Fatalf("the %d. is answered %d", i, got.Code)
 		}
 	}
+}
+
+func TestWhoForgotAPasswordAsksForALink(t *testing.T) {
+	p := newPeople(t, "https://sluice.example")
+	form := func(email string) url.Values { return url.Values{"email": {email}} }
+	if got := p.visit("/console", nil, ""); strings.Contains(got.Body.String(), "Forgot") {
+		t.Error("there is no mail server", got.Body)
+	}
+	p.shows(p.visit("/console/forgotten-password", nil, ""), 404, "Ask who invited you")
+	p.shows(p.visit("/console/forgotten-password", form("anna@example.com"), ""), 404, "Ask who invited you")
+	p.want(p.ask("POST", "/forgotten-password", `{"email":"anna@example.com"}`, ""), 404)
+	p.mail.enabled = true
+	p.shows(p.visit("/console", nil, ""), 200, `href="/console/forgotten-password"`, "Forgot your password?")
+	p.shows(p.visit("/console/forgotten-password", nil, "", "Accept-Language", "es"), 200, "¿Ha olvidado su contraseña?", `action="/console/forgotten-password"`)
+	known, unknown := p.visit("/console/forgotten-password", form("anna@example.com"), ""), p.visit("/console/forgotten-password", form("nobody@example.com"), "")
+	p.shows(known, 200, "a mail with a link is on its way")
+	if known.Body.String() != unknown.Body.String() {
+		t.Error("the page says who has an account", unknown.Body)
+	}
+	p.want(p.ask("POST", "/forgotten-password", `{"email":"anna@example.com"}`, ""), 204)
+	p.want(p.ask("POST", "/forgotten-password", `{"email":"nobody@example.com"}`, ""), 204)
+	p.want(p.ask("POST", "/forgotten-password", `{}`, ""), 400)
+	p.shows(p.visit("/console/forgotten-password", form("anna@example.com"), "", "Sec-Fetch-Site", "cross-site"), 403)
+	for range 2 {
+		p.visit("/console/forgotten-password", form("anna@example.com"), "")
+	}
+	p.shows(p.visit("/console/forgotten-password", form("anna@example.com"), ""), 429, "Too many attempts")
+	if len(p.mail.sent) > 0 {
+		t.Error("the request waited for the mail server")
+	}
+	if err := p.mails.SendDue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.mail.sent) != 3 {
+		t.Fatal(p.mail.sent)
+	}
+	_, link, _ := strings.Cut(p.mail.sent[2].Text, publicURL)
+	p.shows(p.visit(strings.SplitN(link, "\n", 2)[0], nil, ""), 200, "Choose your password", "anna@example.com")
 }

@@ -83,6 +83,7 @@ type gateway struct {
 	signals  *sqlstore.RunSignals
 	log      *logSink
 	mail     *mailbox
+	mails    *members.MailQueue
 }
 
 // option changes how a gateway is built.
@@ -119,10 +120,12 @@ func (g *gateway) built(options ...option) *gateway {
 	moved := runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()).WithNodes(testedNodes, directory.NewEndpoints(known, g.clock))
 	fired := firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0)
 	hooked := hooks.New(work, directory.NewHooks(known, expression.Compiler{}), fired, moved, expression.Checker{}, limiter, g.clock, g.random, budget.Divide(1<<40, 2).OfRuns(), func() string { return "https://hooks.example.com" })
+	letters := members.Letters{Mailer: g.mail, Public: func() string { return publicURL }}
+	g.mails = members.NewMailQueue(store, g.clock, g.random, letters)
 	people := members.New(recorded, plainPasswords{}, noProvider{}, limiter, g.clock, g.random)
 	used := usage.New(work, g.clock)
 	ports := httpapi.Ports{
-		Accounts: people, SignInElsewhere: people,
+		Accounts: people, SignInElsewhere: people, ForgottenPasswords: members.NewForgotten(people, letters),
 		AuditLog:  audit.NewLog(store),
 		Admission: admission.New(known, people, limiter, g.clock),
 		APIKeys:   tenants.NewKeys(recorded, g.clock, g.random), EmbedTokens: tenants.NewEmbedTokens(recorded, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(recorded, g.clock, g.random), checks),
@@ -137,7 +140,7 @@ func (g *gateway) built(options ...option) *gateway {
 		Firing: fired, Hooks: hooked, HookIntake: hooked, HookDeliveries: hooked,
 		Jobs: jobs.New(recorded, g.clock, g.random), Erasures: jobs.New(recorded, g.clock, g.random),
 
-		Memberships: members.NewMemberships(recorded, g.clock, g.random, limiter, members.Letters{Mailer: g.mail, Public: func() string { return publicURL }}),
+		Memberships: members.NewMemberships(recorded, g.clock, g.random, limiter, letters),
 		ListChanges: firstChanges{changes.New(store, budget.New(1<<20), g.random)},
 		Runs:        moved, OperatorRuns: runs.NewOperator(work),
 		Trying: moved,

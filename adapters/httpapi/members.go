@@ -15,7 +15,7 @@ func (a *API) serveConsole() {
 	if a.ports.Accounts == nil || a.opts.PublicURL == nil {
 		return
 	}
-	a.console = console.New(a.ports.Accounts, a.ports.SignInElsewhere, console.Options{PublicURL: a.opts.PublicURL, Address: a.client, Pages: a.opts.ConsolePages})
+	a.console = console.New(a.ports.Accounts, a.ports.SignInElsewhere, a.ports.ForgottenPasswords, console.Options{PublicURL: a.opts.PublicURL, Address: a.client, Pages: a.opts.ConsolePages})
 	for _, r := range a.console.Serve(a.engine) {
 		a.undescribed = append(a.undescribed, Route{r.Method, openAPIPath(r.Path)})
 	}

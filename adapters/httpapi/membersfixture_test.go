@@ -85,6 +85,7 @@ func (g *gateway) signedIn(isOperator bool) somebody {
 	if err != nil {
 		g.Fatal(err)
 	}
+	u.SetPassword("h:" + goodPassword)
 	session := member.NewSession(member.SessionID(g.random.ID(member.SessionIDPrefix)), s.user, s.token, member.Browser{}, g.clock.Now())
 	g.write(func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Members.Users.Insert(ctx, u); err != nil {

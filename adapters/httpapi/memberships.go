@@ -46,12 +46,12 @@ func memberBodyOf(m inbound.Member) memberBody {
 
 func renderMember(m inbound.Member) any { return memberBodyOf(m) }
 
-// renderAddedMember also shows the invitation, if there is one and it may be seen, and whether it was mailed.
+// renderAddedMember also shows the invitation, if there is one and it may be seen, and whether one is mailed.
 func renderAddedMember(added inbound.AddedMember) any {
 	body := memberBodyOf(added.Member)
 	body.Link = added.Link
-	if added.Mail.Sent || added.Mail.Error != nil {
-		body.IsMailed = &added.Mail.Sent
+	if added.Mailed {
+		body.IsMailed = &added.Mailed
 	}
 	return body
 }
@@ -85,9 +85,7 @@ func (a *API) addMember(c *gin.Context, who tenant.Caller) error {
 	return exchange.Execute(c, who, exchange.Command[inbound.AddedMember]{
 		Status: http.StatusCreated, Render: renderAddedMember, Revision: inbound.AddedMember.Revision, Record: exchange.Record(memberBodyOf),
 		Run: func(idempotency domain.IdempotencyKey) (inbound.AddedMember, error) {
-			added, err := a.ports.Memberships.Add(c.Request.Context(), who, idempotency, draft)
-			exchange.StateOf(c).Cause = added.Mail.Error // the member is there, whatever became of the message
-			return added, err
+			return a.ports.Memberships.Add(c.Request.Context(), who, idempotency, draft)
 		},
 	})
 }

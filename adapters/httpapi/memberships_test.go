@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -16,7 +15,7 @@ import (
 const bert = `{"email":"bert@example.com","role":"editor"}`
 
 func TestAnAdminInvitesMembers(t *testing.T) {
-	for _, mail := range []*mailbox{{}, {enabled: true}, {enabled: true, fails: errors.New("away")}} {
+	for _, mail := range []*mailbox{{}, {enabled: true}} {
 		g := newGateway(t)
 		*g.mail = *mail
 		c := g.customer("Acme")
@@ -29,19 +28,19 @@ func TestAnAdminInvitesMembers(t *testing.T) {
 		}
 		link, shown := made.field(t, "link").(string)
 		mailed := made.field(t, "isMailed")
-		if shown == mail.enabled || mail.enabled && mailed != (mail.fails == nil) || !mail.enabled && mailed != nil {
+		if shown == mail.enabled || mail.enabled && mailed != true || !mail.enabled && mailed != nil {
 			t.Errorf("with the mailbox %+v the answer is %s", mail, made.body)
 		}
-		if mail.enabled && mail.fails == nil {
+		again := add()
+		if mail.enabled {
+			if err := g.mails.SendDue(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			_, link, _ = strings.Cut(g.mail.sent[0].Text, publicURL)
 			link = publicURL + strings.SplitN(link, "\n", 2)[0]
 		}
-		again := add()
 		if again.status != http.StatusCreated || again.header.Get("Idempotent-Replayed") != "true" || again.field(t, "id") != made.field(t, "id") || again.field(t, "link") != nil || len(g.mail.sent) > 1 {
 			t.Errorf("the repeat got %d: %s", again.status, again.body)
-		}
-		if link == "" {
-			continue // nobody has got it
 		}
 		token := strings.TrimPrefix(link, publicURL+"/console/l/")
 		in := g.send(http.MethodPost, "/console/api/links/"+token, "", `{"password":"`+goodPassword+`"}`)
@@ -52,7 +51,7 @@ func TestAnAdminInvitesMembers(t *testing.T) {
 		if got := g.send(http.MethodPost, membersPath(c.id, "/workflows"), "", `{"name":"Of Bert"}`, "Cookie", cookie); got.status != http.StatusCreated {
 			t.Errorf("the new editor got %d: %s", got.status, got.body)
 		}
-		if all := g.by(admin, http.MethodGet, path, ""); all.field(t, "total") != 2.0 || !strings.Contains(all.body, `"hasEntered":true`) {
+		if all := g.by(admin, http.MethodGet, path, ""); all.field(t, "total") != 2.0 || strings.Count(all.body, `"hasEntered":true`) != 2 {
 			t.Errorf("the members are %s", all.body)
 		}
 	}

@@ -104,7 +104,7 @@ func (s memberships) List(ctx context.Context, owner tenant.ID, page domain.Page
 // CountAdmins counts usable admins and locks them against other units that count.
 func (s memberships) CountAdmins(ctx context.Context, owner tenant.ID) (int, error) {
 	var ids []string
-	err := s.ReadRows(ctx, "count admins", &ids, `SELECT m.id`+fromMembers+` AND m.role = $2 AND u.disabled_at IS NULL ORDER BY m.id`+s.ForUpdate(),
+	err := s.ReadRows(ctx, "count admins", &ids, `SELECT m.id`+fromMembers+` AND m.role = $2 AND u.disabled_at IS NULL AND (u.password_hash <> '' OR u.issuer IS NOT NULL) ORDER BY m.id`+s.ForUpdate(),
 		string(owner), string(tenant.AdminRole))
 	return len(ids), err
 }

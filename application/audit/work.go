@@ -149,11 +149,21 @@ func (r *recorder) made(log tenant.ID, kind, id string, of described, err error)
 
 // changed writes a record and records what changed. read gives it as it is stored; where there is none, the write says so.
 func changed[T described](r *recorder, log tenant.ID, kind, id string, of described, read func() (T, error), write func() error) error {
-	before, err := facts(read())
+	stored, err := read()
+	before, err := facts(stored, err)
 	if failed := write(); failed != nil || err != nil {
 		return cmp.Or(failed, err)
 	}
-	r.record(change{log: log, on: audit.Target{Kind: kind, ID: id}, before: before, after: of.Facts()})
+	after, isSince := of.(interface {
+		FactsSince(stored T, known domain.Facts) domain.Facts
+	})
+	c := change{log: log, on: audit.Target{Kind: kind, ID: id}, before: before}
+	if isSince {
+		c.after = after.FactsSince(stored, before)
+	} else {
+		c.after = of.Facts()
+	}
+	r.record(c)
 	return nil
 }
 

@@ -3,10 +3,10 @@ package members
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/sluicehq/sluice/domain/member"
 	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -27,19 +27,23 @@ type Letters struct {
 // address is where a link leads.
 func (l Letters) address(token member.Token) string { return l.Public.under(linkPath) + token.Reveal() }
 
-// send mails a link to its user, where there is a mail server.
-func (l Letters) send(ctx context.Context, u *member.User, purpose member.Purpose, token member.Token, inviting string) inbound.Mailed {
+// queue has a link mailed to who has an address, where there is a mail server.
+func (l Letters) queue(ctx context.Context, st outbound.Stores, random outbound.Random, to member.Email, purpose member.Purpose, inviting tenant.ID, now time.Time) error {
 	if !l.Mailer.Enabled() {
-		return inbound.Mailed{}
+		return nil
 	}
+	return st.Members.Letters.Insert(ctx, member.NewLetter(member.LetterID(random.ID(member.LetterIDPrefix)), to, purpose, inviting, now), now)
+}
+
+// send mails a link to its user.
+func (l Letters) send(ctx context.Context, u *member.User, purpose member.Purpose, token member.Token, inviting string) error {
 	words, ok := letters[u.Language()]
 	if !ok {
 		words = letters[tenant.English]
 	}
 	letter := words[purpose]
 	fill := strings.NewReplacer("{tenant}", oneLine(inviting), "{link}", l.address(token))
-	err := l.Mailer.Send(ctx, outbound.Mail{To: string(u.Email()), Subject: fill.Replace(letter.subject), Text: fill.Replace(letter.text)})
-	return inbound.Mailed{Sent: err == nil, Error: err}
+	return l.Mailer.Send(ctx, outbound.Mail{To: string(u.Email()), Subject: fill.Replace(letter.subject), Text: fill.Replace(letter.text)})
 }
 
 // oneLine keeps what a tenant calls itself from adding lines.

@@ -44,12 +44,11 @@ func (m *Memberships) Add(ctx context.Context, who tenant.Caller, idempotency do
 	now := m.clock.Now()
 	token := newToken(m.random)
 	var invited bool
-	var inviting *tenant.Tenant
 	err = m.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
-		if inviting, err = st.Tenants.Get(ctx, who.Tenant()); err != nil {
+		if _, err := st.Tenants.Get(ctx, who.Tenant()); err != nil {
 			return err
 		}
 		if added, invited, err = m.join(ctx, st, who, d, token); err != nil {
@@ -60,14 +59,15 @@ func (m *Memberships) Add(ctx context.Context, who tenant.Caller, idempotency do
 	if err != nil {
 		return inbound.AddedMember{}, err
 	}
-	if !invited {
-		return added, nil
-	}
-	if isOperator(who) || !m.letters.Mailer.Enabled() {
+	if added.Mailed = invited && m.letters.Mailer.Enabled(); invited && m.shows(who) {
 		added.Link = m.letters.address(token)
 	}
-	added.Mail = m.letters.send(ctx, added.User, member.Invitation, token, inviting.Name())
 	return added, nil
+}
+
+// shows says whether who adds a member is shown the invitation.
+func (m *Memberships) shows(who tenant.Caller) bool {
+	return isOperator(who) || !m.letters.Mailer.Enabled()
 }
 
 // How often a tenant may add members within an hour, anybody and the same person: each time a mail may go out in its name.
@@ -126,14 +126,27 @@ func (m *Memberships) join(ctx context.Context, st outbound.Stores, who tenant.C
 		if err := st.Members.Links.DeleteAll(ctx, u.ID()); err != nil {
 			return added, false, err
 		}
+		if err := m.invite(ctx, st, who, u, token); err != nil {
+			return added, false, err
+		}
+	}
+	added.Member = inbound.Member{Membership: one, User: u}
+	return added, invited, nil
+}
+
+// invite has an invitation mailed, and makes the one that is shown.
+func (m *Memberships) invite(ctx context.Context, st outbound.Stores, who tenant.Caller, u *member.User, token member.Token) error {
+	now := m.clock.Now()
+	if m.shows(who) {
 		link := member.NewLink(u.ID(), member.Invitation, token, now)
 		if m.vouches(who) {
 			link.ShownTo(who.Tenant())
 		}
-		err = st.Members.Links.Insert(ctx, link)
+		if err := st.Members.Links.Insert(ctx, link); err != nil {
+			return err
+		}
 	}
-	added.Member = inbound.Member{Membership: one, User: u}
-	return added, invited, err
+	return m.letters.queue(ctx, st, m.random, u.Email(), member.Invitation, who.Tenant(), now)
 }
 
 // vouches says whether nothing but the word of whoever asks tells who a new member is.
@@ -249,7 +262,7 @@ func (m *Memberships) locked(ctx context.Context, st outbound.Stores, owner tena
 	if err := at.Check(found.Membership.Revision()); err != nil {
 		return found, err
 	}
-	if becomes == tenant.AdminRole || found.User.IsDisabled() { // who is disabled does not count as an admin
+	if becomes == tenant.AdminRole || found.User.IsDisabled() || !found.User.HasEntered() { // who cannot sign in does not count as an admin
 		return found, nil
 	}
 	return found, found.Membership.KeepAnAdmin(admins)

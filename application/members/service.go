@@ -49,7 +49,11 @@ func newToken(from outbound.Random) member.Token {
 
 // attempt counts an attempt to come in.
 func (s *Service) attempt(ctx context.Context, sort, subject string, limit int) error {
-	allowed, err := s.limiter.Allow(ctx, "sign-in/"+sort+"/"+subject, limit, attemptsWithin)
+	return s.limit(ctx, sort, subject, limit, attemptsWithin)
+}
+
+func (s *Service) limit(ctx context.Context, sort, subject string, limit int, within time.Duration) error {
+	allowed, err := s.limiter.Allow(ctx, "sign-in/"+sort+"/"+subject, limit, within)
 	if err == nil && !allowed.Granted {
 		e := domain.Fail(domain.RateLimited, "too_many_sign_ins", "Too many attempts to sign in. Try again in %d seconds.", int(allowed.RetryAfter.Seconds())+1)
 		e.RetryAfter = allowed.RetryAfter

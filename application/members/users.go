@@ -40,12 +40,15 @@ func (o *Users) Create(ctx context.Context, d member.UserDraft) (made inbound.Us
 		if err := st.Members.Users.Insert(ctx, u); err != nil {
 			return err
 		}
-		return st.Members.Links.Insert(ctx, member.NewLink(u.ID(), member.Invitation, token, now))
+		if err := st.Members.Links.Insert(ctx, member.NewLink(u.ID(), member.Invitation, token, now)); err != nil {
+			return err
+		}
+		return o.letters.queue(ctx, st, o.random, u.Email(), member.Invitation, "", now)
 	})
 	if err != nil {
 		return made, err
 	}
-	return inbound.UserWithLink{User: u, Link: o.letters.address(token), Mail: o.letters.send(ctx, u, member.Invitation, token, installation)}, nil
+	return inbound.UserWithLink{User: u, Link: o.letters.address(token), Mailed: o.letters.Mailer.Enabled()}, nil
 }
 
 // find returns who has an address.
@@ -58,31 +61,22 @@ func find(ctx context.Context, st outbound.Stores, address string) (*member.User
 }
 
 // Invite makes another invitation.
-func (o *Users) Invite(ctx context.Context, address string) (made inbound.UserWithLink, err error) {
-	made, token, err := o.link(ctx, address, member.Invitation)
-	if err == nil {
-		made.Mail = o.letters.send(ctx, made.User, member.Invitation, token, installation)
-	}
-	return made, err
+func (o *Users) Invite(ctx context.Context, address string) (inbound.UserWithLink, error) {
+	return o.link(ctx, address, member.Invitation)
 }
 
 // Reset makes a link that sets another password.
-func (o *Users) Reset(ctx context.Context, address string) (made inbound.UserWithLink, err error) {
-	made, token, err := o.link(ctx, address, member.Reset)
-	if err == nil {
-		made.Mail = o.letters.send(ctx, made.User, member.Reset, token, installation)
-	}
-	return made, err
+func (o *Users) Reset(ctx context.Context, address string) (inbound.UserWithLink, error) {
+	return o.link(ctx, address, member.Reset)
 }
 
 // SignInLink makes a link that only signs in.
-func (o *Users) SignInLink(ctx context.Context, address string) (made inbound.UserWithLink, err error) {
-	made, _, err = o.link(ctx, address, member.SignIn)
-	return made, err
+func (o *Users) SignInLink(ctx context.Context, address string) (inbound.UserWithLink, error) {
+	return o.link(ctx, address, member.SignIn)
 }
 
-// link makes a link for a user.
-func (o *Users) link(ctx context.Context, address string, purpose member.Purpose) (made inbound.UserWithLink, token member.Token, err error) {
+// link makes a link for a user, and has one mailed that sets a password.
+func (o *Users) link(ctx context.Context, address string, purpose member.Purpose) (made inbound.UserWithLink, err error) {
 	now, token := o.clock.Now(), newToken(o.random)
 	err = o.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		u, err := find(ctx, st, address)
@@ -92,13 +86,17 @@ func (o *Users) link(ctx context.Context, address string, purpose member.Purpose
 		if err := u.CheckLink(purpose); err != nil {
 			return err
 		}
-		made = inbound.UserWithLink{User: u, Link: o.letters.address(token)}
-		return st.Members.Links.Insert(ctx, member.NewLink(u.ID(), purpose, token, now))
+		link := member.NewLink(u.ID(), purpose, token, now)
+		made = inbound.UserWithLink{User: u, Link: o.letters.address(token), Mailed: link.SetsPassword() && o.letters.Mailer.Enabled()}
+		if err := st.Members.Links.Insert(ctx, link); err != nil || !made.Mailed {
+			return err
+		}
+		return o.letters.queue(ctx, st, o.random, u.Email(), purpose, "", now)
 	})
 	if err != nil {
-		return inbound.UserWithLink{}, member.Token{}, err
+		return inbound.UserWithLink{}, err
 	}
-	return made, token, nil
+	return made, nil
 }
 
 // List returns a page of all users.

@@ -123,6 +123,10 @@ func (s *Pages) Show(ctx context.Context, token string) (page inbound.AnswerPage
 	if err != nil || !active {
 		return page, err
 	}
+	if link.Simulated {
+		page.Status = inbound.AnswerSimulated
+		return page, nil
+	}
 	plan, demand, err := s.runs.planOf(ctx, tenant.All(link.Tenant), link.Run)
 	if err != nil {
 		return page, unknownPage(err)
@@ -148,7 +152,7 @@ func (s *Pages) Answer(ctx context.Context, token string, seq int64, input json.
 	if err != nil {
 		return err
 	}
-	if !active {
+	if !active || link.Simulated {
 		return unknownPage(domain.NotFound)
 	}
 	if err := (run.AnswerCall{Input: input}).Check(); err != nil {

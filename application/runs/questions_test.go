@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -145,6 +146,31 @@ func TestAPageFollowsItsQuestion(t *testing.T) {
 	d.WantCode(err, domain.NotFound, "page_not_found")
 	_, err = d.pages().Show(t.Context(), d.link("run_7zzzzzzzzzzzzzzzzzzzzzzzzz", "a"))
 	d.WantCode(err, domain.NotFound, "page_not_found")
+}
+
+func TestTheLinkOfASimulationLeadsToAPageThatSaysSo(t *testing.T) {
+	t.Parallel()
+	d := newEnv(t, fixture.OpenSQLite(t))
+	ver := d.NewVersion([]string{`mail transform {"expression": "link('b')"}`, `each forEach {"items": "[1]"}`, `each/inner transform {"expression": "link('b')"}`, `b input {"prompt": "Sure?"}`}, []string{"mail -> each", "each -> b"})
+	simulated, err := d.Runs.Simulate(t.Context(), d.Caller, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var given strings.Builder
+	for _, n := range simulated.Run.State().Nodes {
+		given.Write(n.Output)
+	}
+	found := regexp.MustCompile(`/a/([^"]+)`).FindAllStringSubmatch(given.String(), -1)
+	if len(found) < 2 {
+		t.Fatalf("the links are %v", found)
+	}
+	for _, link := range found {
+		page, err := d.pages().Show(t.Context(), link[1])
+		if err != nil || page.Status != inbound.AnswerSimulated || page.Tenant != d.Owner {
+			t.Errorf("%+v, %v", page, err)
+		}
+		d.WantCode(d.pages().Answer(t.Context(), link[1], 1, json.RawMessage("true")), domain.NotFound, "page_not_found")
+	}
 }
 
 func TestAPageSaysThatTheTimeIsOver(t *testing.T) {

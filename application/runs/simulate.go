@@ -50,6 +50,11 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 	}
 	err = s.computing.DoWithAside(ctx, who.Tenant(), s.computing.Most(), func(aside execution.Aside) (err error) {
 		done, err = s.simulated(ctx, subject.version, registry, started, at, c.AnswersOr(subject.version.Pinned()), called, aside)
+		if who.May(tenant.ChangeVersion) != nil { // who may only read a version sees no secrets that stand in its nodes
+			for i, e := range done.Effects {
+				done.Effects[i].Config = workflow.ConfigWithoutSecrets(e.Config)
+			}
+		}
 		return err
 	})
 	if err != nil || !idempotency.Wanted() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -64,6 +65,8 @@ func (p *program) auditExport() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "export [--tenant TENANT]", Short: "Print entries, the oldest first, as lines of JSON or as CSV", Args: exactly(),
+		Long: "Prints the entries of a log, the oldest first. Where it was interrupted, it goes on with --from and the time of the\n" +
+			"last entry that was printed, which then comes once more.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter, err := f.read()
 			if err != nil {
@@ -73,13 +76,14 @@ func (p *program) auditExport() *cobra.Command {
 				return fmt.Errorf("%w: --format: %w", errUsage, err)
 			}
 			return p.withChains(cmd, func(ctx context.Context, chains inbound.AuditChains) error {
-				first := true
+				progress, exported := p.showEntries(chainName(tenant.ID(f.owner)), p.stdout), int64(0)
 				return chains.Export(ctx, tenant.ID(f.owner), filter, func(entries []audit.Entry) error {
-					text, err := httpapi.EncodeAudit(format, entries, first)
-					first = false
+					text, err := httpapi.EncodeAudit(format, entries, exported == 0)
 					if err == nil {
 						_, err = p.stdout.Write(text)
 					}
+					exported += int64(len(entries))
+					progress(exported)
 					return err
 				})
 			})
@@ -239,7 +243,7 @@ func readHead(text string) (*audit.Known, bool) {
 func (p *program) verifyChains(ctx context.Context, chains inbound.AuditChains, owner string, known *audit.Known, retained time.Time) error {
 	var all []shownChain
 	verify := func(id tenant.ID) error {
-		v, err := chains.Verify(ctx, id, known, p.showChecked(chainName(id)))
+		v, err := chains.Verify(ctx, id, known, p.showEntries(chainName(id), nil))
 		if err != nil {
 			return err
 		}
@@ -268,10 +272,10 @@ func (p *program) verifyChains(ctx context.Context, chains inbound.AuditChains, 
 	default:
 		err = verify(tenant.ID(owner))
 	}
-	if err != nil {
+	if err != nil && len(all) == 0 {
 		return err
 	}
-	return p.printVerified(all)
+	return errors.Join(p.printVerified(all), err) // also what was verified before it was interrupted
 }
 
 func (p *program) printVerified(all []shownChain) error {
@@ -314,10 +318,10 @@ func (p *program) printVerified(all []shownChain) error {
 	return nil
 }
 
-// showChecked shows on a terminal how far the verification of a chain is.
-func (p *program) showChecked(name string) func(int64) {
-	if p.json || !isTerminal(p.stderr) {
+// showEntries shows on a terminal how far the work on a chain is, unless the entries themselves go to it.
+func (p *program) showEntries(name string, to io.Writer) func(int64) {
+	if p.json || !isTerminal(p.stderr) || isTerminal(to) {
 		return func(int64) {}
 	}
-	return func(checked int64) { _, _ = fmt.Fprintf(p.stderr, "\r\x1b[K%s: %d entries\r", name, checked) }
+	return func(entries int64) { _, _ = fmt.Fprintf(p.stderr, "\r\x1b[K%s: %d entries\r", name, entries) }
 }

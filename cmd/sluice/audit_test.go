@@ -134,6 +134,42 @@ func TestVerificationGoesOnBehindALogThatCannotBeRead(t *testing.T) {
 	}
 }
 
+func TestALogThatCannotBeReadAndEntriesThatCannotBothAreReported(t *testing.T) {
+	t.Parallel()
+	b := newBinary(t, sqliteURL(t))
+	b.ok("migrate", "up")
+	s := b.start("serve")
+	var owners []string
+	for _, name := range []string{"a", "b", "c"} {
+		made := b.json("tenant", "create", "--name", name)
+		s.await(t, "/v1/gateway/audit-log", fmt.Sprint(made["secretKey"]), `"sequence":2,`)
+		owners = append(owners, fmt.Sprint(made["tenantId"]))
+	}
+	if code := s.stop(); code != exitDone {
+		t.Fatal(s.stderr)
+	}
+	db := b.database()
+	for _, one := range []string{
+		`UPDATE audit_entries SET at = 'never' WHERE tenant_id = '` + owners[0] + `'`,
+		`UPDATE audit_entries SET said = '[' WHERE tenant_id = '` + owners[1] + `' AND seq = 1`, `UPDATE audit_entries SET actor_id = 'x' WHERE tenant_id = '` + owners[1] + `' AND seq = 2`,
+	} {
+		if _, err := db.ExecContext(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, stdout, stderr := b.run("audit", "verify")
+	for _, want := range []string{
+		owners[0] + " IS NOT WHOLE", "it cannot be verified: ", owners[1] + " IS NOT WHOLE: 2 entries checked", "changes.unreadable was altered", "  entry 2 (", owners[2] + " is whole: 2 entries", "operator is whole",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is not said", want)
+		}
+	}
+	if code != exitFailed || t.Failed() {
+		t.Errorf("%d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
 func TestCommandsAreRecordedAndTheirLogIsRead(t *testing.T) {
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))

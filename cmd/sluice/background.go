@@ -26,6 +26,7 @@ func (g gateway) startBackground(ctx context.Context, log zerolog.Logger, does r
 	listeners.Go(func() { runLoop(listening, log, "keeping usage", g.Usage) })
 	working, stopWorking := context.WithCancel(ctx)
 	var workers sync.WaitGroup
+	workers.Go(func() { runLoop(working, log, "sending mail", g.MailQueue) }) // in each process that knows a mail server
 	if does.works() {
 		workers.Go(func() { sweepRegularly(working, log, g.Upkeep, g.Sealer, g.Grants, g.secrets) })
 		workers.Go(func() { runLoop(working, log, "sealing the audit log", g.Sealer) })
@@ -59,7 +60,7 @@ func watchChanges(ctx context.Context, log zerolog.Logger, changes outbound.Chan
 	}
 }
 
-// loop fires schedules, moves runs on, works on jobs or delivers webhooks.
+// loop fires schedules, moves runs on, works on jobs, delivers webhooks or sends mail.
 type loop interface {
 	Run(ctx context.Context, failed func(error))
 	Panics() int64

@@ -49,7 +49,7 @@ func (p *program) memberAdd(owner *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add --tenant TENANT --email EMAIL --role ROLE", Short: "Make somebody a member, and print the link by which a new person comes in", Args: exactly(),
 		Long: "Makes somebody a member of a tenant. Who has no account gets one, and who has not come in yet an invitation, which is\n" +
-			"printed: once, within 72 hours. Where SLUICE_SMTP_URL is set it is mailed as well.\n\n" +
+			"printed: once, within 72 hours. Where SLUICE_SMTP_URL is set the gateway mails one as well.\n\n" +
 			"Roles: viewer reads; approver also answers questions, retries and cancels runs; editor also draws and publishes\n" +
 			"workflows; admin does everything of the tenant.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -58,8 +58,7 @@ func (p *program) memberAdd(owner *string) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				p.warnOfMail(added.Mail)
-				out := addedMember{showMember(added.Member), added.Link, added.Mail.Sent}
+				out := addedMember{showMember(added.Member), added.Link, added.Mailed}
 				switch {
 				case p.json:
 					return p.printJSON(out)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +31,13 @@ func (p *program) withStore(ctx context.Context, do func(*sqlstore.Store) error)
 func (p *program) migrateUp() *cobra.Command {
 	return &cobra.Command{
 		Use: "up", Short: "Apply the pending migrations", Args: exactly(),
+		Long: "Applies the pending migrations, one after the other. Each is kept once it is done: interrupted, it goes on when it is\n" +
+			"called again. Meanwhile sluice migrate status shows how far it is.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withStore(cmd.Context(), func(store *sqlstore.Store) error {
+				if err := p.showPending(cmd.Context(), store); err != nil {
+					return err
+				}
 				applied, err := store.Migrator().Up(cmd.Context())
 				if p.json {
 					return errors.Join(err, p.printJSON(statusJSON(applied)))
@@ -47,6 +54,22 @@ func (p *program) migrateUp() *cobra.Command {
 			})
 		},
 	}
+}
+
+// showPending says on a terminal what is about to be applied.
+func (p *program) showPending(ctx context.Context, store *sqlstore.Store) error {
+	if p.json || !isTerminal(p.stderr) {
+		return nil
+	}
+	all, err := store.Migrator().Status(ctx)
+	if err != nil {
+		return err
+	}
+	pending := slices.DeleteFunc(all, func(m sqlstore.Migration) bool { return m.AppliedAt != nil })
+	if len(pending) > 0 {
+		_, _ = fmt.Fprintf(p.stderr, "applying %d migrations, from %s to %s\n", len(pending), pending[0].Name, pending[len(pending)-1].Name)
+	}
+	return nil
 }
 
 func (p *program) migrateStatus() *cobra.Command {

@@ -302,6 +302,7 @@ type gateway struct {
 	JobWorker  inbound.JobWorker
 	Sealer     inbound.AuditSealer
 	Usage      inbound.UsageKeeper
+	MailQueue  inbound.MailQueue
 	Hooks      *hooks.Figures
 	Grants     inbound.GrantKeeper
 	Selections *execution.Selections

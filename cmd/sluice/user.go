@@ -37,7 +37,7 @@ func (p *program) userCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create --email EMAIL", Short: "Create a user, and print the link by which the person comes in", Args: exactly(),
 		Long: "Creates a user, and prints the link by which the person comes in: once, within 72 hours. Where SLUICE_SMTP_URL\n" +
-			"is set the link is mailed as well.\n\n" +
+			"is set the gateway mails one as well.\n\n" +
 			"A user sees the tenants that he or she is a member of: sluice member add.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
@@ -62,7 +62,7 @@ type linkVerb func(context.Context, string) (inbound.UserWithLink, error)
 func (p *program) userLink(name, short string, verb func(operatorPorts) linkVerb) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " EMAIL", Short: short, Args: exactly("the mail address of a user"),
-		Long: short + ", and print it. It is used once, within 72 hours; where SLUICE_SMTP_URL is set it is mailed as well.",
+		Long: short + ", and print it. It is used once, within 72 hours; where SLUICE_SMTP_URL is set the gateway mails one as well.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
 				made, err := verb(op)(ctx, args[0])
@@ -89,26 +89,18 @@ func (p *program) withHint(err error, address string) error {
 }
 
 func (p *program) printLink(made inbound.UserWithLink, does string) error {
-	p.warnOfMail(made.Mail)
-	out := createdLink{UserID: made.User.ID(), Email: made.User.Email(), Link: made.Link, Mailed: made.Mail.Sent}
+	out := createdLink{UserID: made.User.ID(), Email: made.User.Email(), Link: made.Link, Mailed: made.Mailed}
 	if p.json {
 		return p.printJSON(out)
 	}
 	return p.printf("User %s (%s)\n\nThe person %s by this link, once, within 72 hours%s:\n\n  %s\n\nWhoever has it can use it. It is not shown again.\n", out.UserID, out.Email, does, mailed(out.Mailed), out.Link)
 }
 
-func mailed(sent bool) string {
-	if sent {
-		return " (it was mailed, too)"
+func mailed(queued bool) string {
+	if queued {
+		return " (another one is mailed by the gateway)"
 	}
 	return ""
-}
-
-// warnOfMail says that a message could not be sent; what it was about has happened all the same.
-func (p *program) warnOfMail(m inbound.Mailed) {
-	if m.Error != nil {
-		_, _ = fmt.Fprintf(p.stderr, "sluice: the link was not mailed: %s\n", explain(m.Error)) // nowhere to report a failure to
-	}
 }
 
 // shownUser is how a user is printed as JSON.

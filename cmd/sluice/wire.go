@@ -174,7 +174,8 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 		wire.Bind(new(outbound.ListChanges), new(*sqlstore.Store)), changes.New, wire.Bind(new(inbound.ListChanges), new(*changes.Service)),
 		usage.NewKeeper, wire.Bind(new(inbound.UsageKeeper), new(*usage.Keeper)),
 		audit.NewSealer, wire.Bind(new(inbound.AuditSealer), new(*audit.Sealer)),
-		members.New, wire.Bind(new(inbound.Accounts), new(*members.Service)), wire.Bind(new(inbound.SignInElsewhere), new(*members.Service)), wire.Bind(new(inbound.MemberSessions), new(*members.Service)), members.NewMemberships, wire.Bind(new(inbound.Memberships), new(*members.Memberships)),
+		members.New, wire.Bind(new(inbound.Accounts), new(*members.Service)), wire.Bind(new(inbound.SignInElsewhere), new(*members.Service)), wire.Bind(new(inbound.MemberSessions), new(*members.Service)),
+		members.NewForgotten, wire.Bind(new(inbound.ForgottenPasswords), new(*members.Forgotten)), members.NewMailQueue, wire.Bind(new(inbound.MailQueue), new(*members.MailQueue)), members.NewMemberships, wire.Bind(new(inbound.Memberships), new(*members.Memberships)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
 }

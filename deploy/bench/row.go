@@ -46,6 +46,7 @@ func allRows() []row {
 		&createTrigger{connections: 64, withKey: true},
 		&createTrigger{connections: 1},
 		&createTrigger{connections: 1, withKey: true},
+		&recordChange{connections: 16},
 		&registry{},
 		&listWorkflows{workflows: fewWorkflows},
 		&listWorkflows{workflows: 100_000},

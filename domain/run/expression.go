@@ -62,7 +62,8 @@ type Env struct {
 
 	// Whose run evaluates, empty outside of one, and the addresses that link() gives for the ids of
 	// its nodes; nil where there are none.
-	Tenant tenant.ID
-	Run    ID
-	Links  *Links
+	Tenant    tenant.ID
+	Run       ID
+	Simulated bool
+	Links     *Links
 }

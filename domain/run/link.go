@@ -19,6 +19,8 @@ type Link struct {
 	Tenant tenant.ID
 	Run    ID
 	Node   workflow.NodeID
+
+	Simulated bool // the run is one of a simulation: nobody will be asked
 }
 
 // LinkPath is where the pages for one answer are, below the address of the gateway; a link's token
@@ -28,7 +30,8 @@ const LinkPath = "/a/"
 // maxLink bounds a token that is read, in characters.
 const maxLink = 2048
 
-const linkSeparator = "\x00"
+// What a link is written with: the last part is there in a simulation only.
+const linkSeparator, simulatedLink = "\x00", "simulated"
 
 // LinkToken is what opens the page: the link itself and an HMAC-SHA256 of it under the secret of
 // its run, in base64url with a full stop between. Without a key there is none.
@@ -37,6 +40,9 @@ func (k Key) LinkToken(l Link) string {
 		return ""
 	}
 	text := strings.Join([]string{string(l.Tenant), string(l.Run), string(l.Node)}, linkSeparator)
+	if l.Simulated {
+		text += linkSeparator + simulatedLink
+	}
 	return base64.RawURLEncoding.EncodeToString([]byte(text)) + "." + base64.RawURLEncoding.EncodeToString(k.signLink(l.Run, text))
 }
 
@@ -63,11 +69,12 @@ func (k Key) ReadLink(token string) (l Link, ok bool) {
 	if err != nil {
 		return Link{}, false
 	}
-	parts := strings.SplitN(string(text), linkSeparator, 3)
+	written, simulated := strings.CutSuffix(string(text), linkSeparator+simulatedLink)
+	parts := strings.SplitN(written, linkSeparator, 3)
 	if len(parts) != 3 || !hmac.Equal(mac, k.signLink(ID(parts[1]), string(text))) {
 		return Link{}, false
 	}
-	return Link{Tenant: tenant.ID(parts[0]), Run: ID(parts[1]), Node: workflow.NodeID(parts[2])}, true
+	return Link{Tenant: tenant.ID(parts[0]), Run: ID(parts[1]), Node: workflow.NodeID(parts[2]), Simulated: simulated}, true
 }
 
 // Links are the addresses of the pages for one answer.
@@ -76,9 +83,9 @@ type Links struct {
 	Base func() string // the address of the gateway, which is known once it listens
 }
 
-// Of is the address of the page for a node of a run.
-func (l Links) Of(owner tenant.ID, id ID, n workflow.NodeID) string {
-	return strings.TrimRight(l.Base(), "/") + LinkPath + l.Key.LinkToken(Link{Tenant: owner, Run: id, Node: n})
+// Of is the address of the page that a link leads to.
+func (l Links) Of(to Link) string {
+	return strings.TrimRight(l.Base(), "/") + LinkPath + l.Key.LinkToken(to)
 }
 
 // linkShape fits tokens: what they begin with is the prefix of the ids of tenants in base64url.

@@ -13,8 +13,9 @@ import (
 // Run is one execution of a workflow version. Build one with [New] or [Restore]
 // and move it with [Run.Advance]. It is not for several goroutines at once.
 type Run struct {
-	state State
-	cache cache
+	state     State
+	cache     cache
+	simulated bool // it is one of a simulation, and nowhere to be found
 }
 
 // Start is what a run is started with.

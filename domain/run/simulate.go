@@ -86,6 +86,7 @@ func Simulate(p *Plan, id ID, s Start, at time.Time, o Outside) (Trace, error) {
 }
 
 func newSimulation(p *Plan, r *Run, at time.Time, o Outside, spent *simulationSpent) *simulation {
+	r.simulated = true
 	return &simulation{
 		plan: p, run: r, now: at, Outside: o, used: map[workflow.NodeID]int{}, spent: spent,
 		computed: map[workflow.NodeID]Fact{}, loops: map[workflow.NodeID]simulatedLoop{},

@@ -289,7 +289,7 @@ func (v view) runRoot() map[string]any {
 
 // env is what an evaluation in the run sees.
 func (v view) env(values map[string]any, now time.Time) Env {
-	return Env{Values: values, Now: now, Meter: v.meter, Tenant: v.run.state.Tenant, Run: v.run.state.ID}
+	return Env{Values: values, Now: now, Meter: v.meter, Tenant: v.run.state.Tenant, Run: v.run.state.ID, Simulated: v.run.simulated}
 }
 
 // truncated is a time as the run keeps it.

@@ -34,6 +34,35 @@ func (v *Version) WithoutSecrets() *Version {
 	return &Version{s}
 }
 
+// ConfigWithoutSecrets is the same of a configuration as a tree of JSON, which stays as it is.
+func ConfigWithoutSecrets(config map[string]any) map[string]any {
+	return treeWithoutSecrets("", config).(map[string]any) //nolint:errcheck,forcetypeassert // an object stays one
+}
+
+func treeWithoutSecrets(name string, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		if v == nil {
+			return v
+		}
+		clean := make(map[string]any, len(v))
+		for member, one := range v {
+			clean[member] = treeWithoutSecrets(member, one)
+		}
+		return clean
+	case []any:
+		clean := make([]any, len(v))
+		for i, one := range v {
+			clean[i] = treeWithoutSecrets(name, one)
+		}
+		return clean
+	case string:
+		return withoutSecret(name, v)
+	default:
+		return v
+	}
+}
+
 // withoutSecrets goes through the text of a JSON value, which may be large, without taking it apart into values.
 func withoutSecrets(text string) string {
 	var clean strings.Builder

@@ -91,9 +91,17 @@ func RestoreVersion(s VersionState) *Version {
 }
 
 // Facts are what the audit log says of it.
-func (v *Version) Facts() domain.Facts {
+func (v *Version) Facts() domain.Facts { return v.FactsSince(nil, nil) }
+
+// FactsSince are its facts where those of an earlier state are known: to hash a large graph takes long, and most changes leave
+// it as it is.
+func (v *Version) FactsSince(earlier *Version, known domain.Facts) domain.Facts {
 	facts := domain.FactsOf(v.state)
-	facts["graph"] = domain.DigestFact(v.state.Graph.facts())
+	if graph, ok := known["graph"]; ok && earlier.state.Graph.Equal(v.state.Graph) {
+		facts["graph"] = graph
+	} else {
+		facts["graph"] = domain.DigestFact(v.state.Graph.facts())
+	}
 	if !v.state.Pins.Empty() { // what payloads are like
 		facts["pins"] = domain.DigestFact(v.state.Pins.String())
 	}

@@ -82,6 +82,26 @@ type OwnSessions struct {
 	Sessions []*member.Session
 }
 
+// ForgottenPasswords lets people who cannot sign in choose another password.
+type ForgottenPasswords interface {
+	// CanAsk says whether there is a mail server, without which nobody can.
+	CanAsk() bool
+
+	// Ask has a link mailed by which the person chooses another password. Whether an account has the address shows neither
+	// in the outcome nor in the time that it takes. Too many requests from one address or for one account are RateLimited with
+	// the code too_many_sign_ins.
+	Ask(ctx context.Context, email string, from member.Browser) error
+}
+
+// MailQueue mails the links that wait, and tries again for as long as they live.
+type MailQueue interface {
+	// Run sends mails until ctx ends, and reports what fails.
+	Run(ctx context.Context, failed func(error))
+
+	// Panics is how often it panicked, which is a defect each time.
+	Panics() int64
+}
+
 // SignInElsewhere lets people sign in with a provider of identities.
 type SignInElsewhere interface {
 	// Enabled says whether there is a provider.

@@ -44,6 +44,7 @@ const (
 	AnswerGiven     AnswerState = "answered"
 	AnswerExpired   AnswerState = "expired"
 	AnswerCancelled AnswerState = "cancelled" // the run has ended without it
+	AnswerSimulated AnswerState = "simulated" // the link is one of a simulation, which asks nobody
 	AnswerSuspended AnswerState = "suspended" // nothing is taken or shown for the tenant at the moment
 )
 

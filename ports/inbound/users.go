@@ -38,13 +38,8 @@ type Users interface {
 type UserWithLink struct {
 	User *member.User
 	Link string // empty where nobody but the person may see it
-	Mail Mailed
-}
 
-// Mailed says what became of the message with a link.
-type Mailed struct {
-	Sent  bool
-	Error error // why it was not, where a mail server is set
+	Mailed bool // another one is on its way to the person by mail
 }
 
 // Memberships is what the operator and admins do with the members of a tenant. An id that no member of the tenant has
@@ -92,5 +87,6 @@ func (m Member) Revision() int64 { return m.Membership.Revision() }
 type AddedMember struct {
 	Member
 	Link string // the invitation, shown once; empty for somebody who needs none, and where nobody but the person may see it
-	Mail Mailed
+
+	Mailed bool // one is on its way to the person by mail
 }

@@ -16,6 +16,7 @@ type MemberStores struct {
 	OfUsers     MembershipsOfUsers
 	Sessions    SessionRepository
 	Links       LinkRepository
+	Letters     LetterRepository
 
 	EndedSessions Ended
 	EndedLinks    Ended
@@ -71,7 +72,7 @@ type MembershipRepository interface {
 	// List returns a page of a tenant's members, the newest first, and their exact number.
 	List(ctx context.Context, owner tenant.ID, page domain.PageRequest) (domain.Page[Member], error)
 
-	// CountAdmins counts the tenant's admins who are not disabled. In a unit that writes, it also holds back other
+	// CountAdmins counts the tenant's admins who can sign in: who have come in, and are not disabled. In a unit that writes, it also holds back other
 	// units that count the same tenant's, so that two of them cannot each remove the last but one.
 	CountAdmins(ctx context.Context, owner tenant.ID) (int, error)
 }
@@ -135,4 +136,20 @@ type LinkRepository interface {
 
 	// DeleteAll removes the links of a user.
 	DeleteAll(ctx context.Context, user tenant.UserID) error
+}
+
+// LetterRepository keeps links that wait to be mailed.
+type LetterRepository interface {
+	// Insert adds a letter, which is due at a time.
+	Insert(ctx context.Context, l member.Letter, due time.Time) error
+
+	// Claim returns the letter that is due for longest, with this attempt counted, and keeps it from others until a time.
+	// ok is false where none is due.
+	Claim(ctx context.Context, now, until time.Time) (l member.Letter, ok bool, err error)
+
+	// Postpone says when a letter is due again.
+	Postpone(ctx context.Context, id member.LetterID, due time.Time) error
+
+	// Delete removes a letter; one that is gone is no error.
+	Delete(ctx context.Context, id member.LetterID) error
 }

@@ -54,6 +54,7 @@ func Members(t *testing.T, open OpenStore) {
 	t.Run("Memberships", func(t *testing.T) { membershipRepository(t, open) })
 	t.Run("Sessions", func(t *testing.T) { sessionRepository(t, open) })
 	t.Run("Links", func(t *testing.T) { linkRepository(t, open) })
+	t.Run("Letters", func(t *testing.T) { letterRepository(t, open) })
 	t.Run("Sweeps", func(t *testing.T) { signInSweeps(t, open) })
 }
 
@@ -243,14 +244,23 @@ func membershipRepository(t *testing.T, open OpenStore) {
 				return err
 			})
 		},
-		"of two admins who leave at once one stays": func(f fixture) {
+		"of two admins who leave at once one stays, whoever else is one and cannot sign in": func(f fixture) {
 			owner := f.tenant().ID()
-			both := []*member.Membership{f.join(owner, f.user().ID(), tenant.AdminRole), f.join(owner, f.user().ID(), tenant.AdminRole)}
-			f.join(owner, f.user().ID(), tenant.EditorRole)
-			gone := f.user()
-			f.join(owner, gone.ID(), tenant.AdminRole)
+			elsewhere := f.user()
+			if err := elsewhere.Join(member.Identity{Issuer: "https://id.example", Subject: newID("s")}, ""); err != nil {
+				f.Fatal(err)
+			}
+			entered, gone := f.user(), f.user()
+			entered.SetPassword("$argon2id$x")
+			gone.SetPassword("$argon2id$x")
 			gone.Disable(noon)
-			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Members.Users.Update(ctx, gone) })
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return errors.Join(st.Members.Users.Update(ctx, elsewhere), st.Members.Users.Update(ctx, entered), st.Members.Users.Update(ctx, gone))
+			})
+			both := []*member.Membership{f.join(owner, elsewhere.ID(), tenant.AdminRole), f.join(owner, entered.ID(), tenant.AdminRole)}
+			f.join(owner, f.user().ID(), tenant.EditorRole)
+			f.join(owner, f.user().ID(), tenant.AdminRole) // who never came in
+			f.join(owner, gone.ID(), tenant.AdminRole)
 			left := f.leaveAtOnce(owner, both)
 			if (left[0] == nil) == (left[1] == nil) {
 				f.Errorf("left have %v", left)

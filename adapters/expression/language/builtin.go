@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -97,7 +98,7 @@ func link(m *Machine, args []any) any {
 	}
 	m.work(len(node))
 	m.alloc(1024 + 4*len(node))
-	return m.env.Links.Of(m.env.Tenant, m.env.Run, workflow.NodeID(node))
+	return m.env.Links.Of(run.Link{Tenant: m.env.Tenant, Run: m.env.Run, Node: workflow.NodeID(node), Simulated: m.env.Simulated})
 }
 
 func isSafeInteger(_ *Machine, args []any) any {

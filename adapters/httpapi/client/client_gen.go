@@ -3452,7 +3452,7 @@ type SimulatedEffect struct {
 	// Attempt Which attempt.
 	Attempt int `json:"attempt"`
 
-	// Config Its configuration, with templates resolved.
+	// Config Its configuration, with templates resolved. Who may not change the version sees `[redacted]` in place of what looks like a secret.
 	Config map[string]interface{} `json:"config"`
 
 	// IdempotencyKey The `Idempotency-Key` of every attempt at the node.

@@ -174,6 +174,30 @@ func (a *Console) changePassword(c *gin.Context) error {
 	return exchange.NoContent(c)
 }
 
+// askForPassword answers POST /forgotten-password.
+func (a *Console) askForPassword(c *gin.Context) error {
+	given, err := texts(c, "email")
+	if err != nil {
+		return err
+	}
+	if err := a.ask(c, given[0]); err != nil {
+		return err
+	}
+	return exchange.NoContent(c)
+}
+
+// ask has a link mailed by which somebody chooses another password.
+func (a *Console) ask(c *gin.Context, email string) error {
+	if !a.forgotten.CanAsk() {
+		return errNoMail()
+	}
+	return a.forgotten.Ask(c.Request.Context(), email, a.browser(c))
+}
+
+func errNoMail() error {
+	return domain.Fail(domain.NotFound, "mail_missing", "The gateway has no mail server. Ask who invited you for a link.")
+}
+
 // useLink answers POST /links/{token}.
 func (a *Console) useLink(c *gin.Context) error {
 	type read struct {

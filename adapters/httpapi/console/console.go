@@ -77,6 +77,7 @@ type Options struct {
 type Console struct {
 	accounts  inbound.Accounts
 	elsewhere inbound.SignInElsewhere
+	forgotten inbound.ForgottenPasswords
 	opts      Options
 	crossSite *http.CrossOriginProtection
 }
@@ -85,8 +86,8 @@ type Console struct {
 type Route struct{ Method, Path string }
 
 // New returns the console.
-func New(accounts inbound.Accounts, elsewhere inbound.SignInElsewhere, opts Options) *Console {
-	return &Console{accounts: accounts, elsewhere: elsewhere, opts: opts, crossSite: http.NewCrossOriginProtection()}
+func New(accounts inbound.Accounts, elsewhere inbound.SignInElsewhere, forgotten inbound.ForgottenPasswords, opts Options) *Console {
+	return &Console{accounts: accounts, elsewhere: elsewhere, forgotten: forgotten, opts: opts, crossSite: http.NewCrossOriginProtection()}
 }
 
 // Serve adds the routes of accounts to an engine, and returns them.
@@ -117,6 +118,7 @@ func (a *Console) Serve(engine *gin.Engine) (routes []Route) {
 	serve(http.MethodGet, "/sessions", a.listSessions)
 	serve(http.MethodDelete, "/sessions/:id", a.endSession)
 	serve(http.MethodPost, "/password", a.changePassword)
+	serve(http.MethodPost, "/forgotten-password", a.askForPassword)
 	serve(http.MethodPost, "/links/:token", a.useLink)
 	return append(routes, a.servePages(engine)...)
 }

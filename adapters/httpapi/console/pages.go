@@ -21,6 +21,7 @@ const (
 	linkPrefix  = Prefix + "/l/"
 	signInPath  = Prefix + "/sign-in"
 	signOutPath = Prefix + "/sign-out"
+	forgotPath  = Prefix + "/forgotten-password"
 	oidcStart   = apiPrefix + "/oidc/start"
 
 	// OIDCCallback is where people come back to from a provider of identities.
@@ -50,6 +51,8 @@ func (a *Console) servePages(engine *gin.Engine) (routes []Route) {
 	serve(http.MethodGet, Prefix, a.showAccount)
 	serve(http.MethodPost, signInPath, a.takeSignIn)
 	serve(http.MethodPost, signOutPath, a.takeSignOut)
+	serve(http.MethodGet, forgotPath, a.showForgotten)
+	serve(http.MethodPost, forgotPath, a.takeForgotten)
 	serve(http.MethodGet, linkPrefix+":token", a.showLink)
 	serve(http.MethodPost, linkPrefix+":token", a.takeLink)
 	serve(http.MethodGet, oidcStart, a.leave)
@@ -73,7 +76,7 @@ func (a *Console) showAccount(c *gin.Context, w *words) error {
 		}
 	}
 	a.keepNext(c)
-	return writePage(c, http.StatusOK, w, signInView(w, a.at, a.elsewhere.Enabled(), "", ""))
+	return writePage(c, http.StatusOK, w, signInView(w, a.at, a.elsewhere.Enabled(), a.forgotten.CanAsk(), "", ""))
 }
 
 // takeSignIn takes what the form of the page sends.
@@ -85,9 +88,29 @@ func (a *Console) takeSignIn(c *gin.Context, w *words) error {
 	s, err := a.accounts.SignIn(c.Request.Context(), inbound.Login{Email: given.Get("email"), Password: given.Get("password")}, a.browser(c))
 	if domain.KindOf(err) == domain.Unauthenticated {
 		exchange.StateOf(c).Code = codeOf(err)
-		return writePage(c, http.StatusUnauthorized, w, signInView(w, a.at, a.elsewhere.Enabled(), given.Get("email"), w.Refused))
+		return writePage(c, http.StatusUnauthorized, w, signInView(w, a.at, a.elsewhere.Enabled(), a.forgotten.CanAsk(), given.Get("email"), w.Refused))
 	}
 	return a.enter(c, s, err)
+}
+
+// showForgotten asks for the address of who has forgotten a password.
+func (a *Console) showForgotten(c *gin.Context, w *words) error {
+	if !a.forgotten.CanAsk() {
+		return errNoMail()
+	}
+	return writePage(c, http.StatusOK, w, forgottenView(w, a.at))
+}
+
+// takeForgotten has a link mailed, and says the same to everybody.
+func (a *Console) takeForgotten(c *gin.Context, w *words) error {
+	given, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	if err := a.ask(c, given.Get("email")); err != nil {
+		return err
+	}
+	return writePage(c, http.StatusOK, w, askedView(w, a.at))
 }
 
 // enter gives the browser the session that has begun, and shows it.

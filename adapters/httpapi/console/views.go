@@ -37,14 +37,28 @@ func field(id, label, kind, value, complete string) html.Node {
 		tag.Input(tag.ID(id), tag.Name(id), tag.Type(kind), tag.Value(value), tag.AutoComplete(complete), tag.Required()))
 }
 
-func signInView(w *words, at func(string) string, elsewhere bool, email, problem string) view {
+func signInView(w *words, at func(string) string, elsewhere, mail bool, email, problem string) view {
 	return view{w.SignIn, []html.Node{
 		alert(problem),
 		tag.Form(tag.Method("post"), tag.Action(at(signInPath)),
 			field("email", w.Email, "email", email, "username"), field("password", w.Password, "password", "", "current-password"),
 			tag.Button(html.Text(w.SignIn))),
+		html.If(mail, tag.P(tag.A(htmlpage.Leads(at(forgotPath)), html.Text(w.Forgotten)))),
 		html.If(elsewhere, tag.P(tag.A(htmlpage.Leads(at(oidcStart)), html.Text(w.Elsewhere)))),
 	}}
+}
+
+func forgottenView(w *words, at func(string) string) view {
+	return view{w.Forgotten, []html.Node{
+		quiet(w.ForgottenHelp),
+		tag.Form(tag.Method("post"), tag.Action(at(forgotPath)), field("email", w.Email, "email", "", "username"), tag.Button(html.Text(w.SendLink))),
+		tag.P(tag.A(htmlpage.Leads(at(Prefix)), html.Text(w.ToSignIn))),
+	}}
+}
+
+// askedView says the same whether or not somebody has the address.
+func askedView(w *words, at func(string) string) view {
+	return view{w.Forgotten, []html.Node{tag.P(tag.Role("status"), html.Text(w.LinkSent)), tag.P(tag.A(htmlpage.Leads(at(Prefix)), html.Text(w.ToSignIn)))}}
 }
 
 func linkView(w *words, open inbound.OpenLink, problem string) view {
