@@ -2,7 +2,8 @@ import { useLingui } from "@lingui/react/macro";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef } from "react";
 import { duration } from "@/ui";
-import { type Entry, type Span, spansOf } from "./history";
+import type { Entry } from "./history";
+import { type Span, spansOf } from "./spans";
 
 type Props = { entries: Entry[]; begin: number; end: number; nameOf: (nodeId: string) => string; onSelect: (nodeId: string) => void };
 

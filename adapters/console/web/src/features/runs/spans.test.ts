@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type Entry, spansOf } from "./history";
+import type { Entry } from "./history";
+import { spansOf } from "./spans";
 
 const begin = Date.UTC(2026, 0, 31, 9);
 const entry = (ms: number, type: Entry["type"], nodeId?: string): Entry => ({ seq: 1, type, nodeId, at: new Date(begin + ms).toISOString() });
