@@ -181,7 +181,7 @@ export default function WorkflowPage() {
                 head: <Trans>Run</Trans>,
                 cell: (run) => <Link to={`/t/${tenantId}/runs/${run.id}`}>{run.entityId}</Link>,
               },
-              { head: <Trans>State</Trans>, cell: (run) => run.status },
+              { head: <Trans>State</Trans>, cell: (run) => <code>{run.status}</code> },
               { head: <Trans>Started</Trans>, cell: (run) => <Time at={run.createdAt} /> },
             ]}
           />

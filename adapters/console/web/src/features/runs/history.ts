@@ -1,0 +1,36 @@
+import { useEffect, useState } from "react";
+import { base, follow, type Schemas, type StreamState, useTenant } from "@/api";
+
+export type Entry = Schemas["HistoryEntry"];
+
+/** The history of a run, entry by entry as it is recorded. A run that is retried goes on: `again` is how often it was. */
+export function useHistory(runId: string, again: number): { entries: Entry[]; state: StreamState } {
+  const { id } = useTenant();
+  const [entries, setEntries] = useState<Entry[]>([]);
+  const [state, setState] = useState<StreamState>("connecting");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a run that is retried goes on behind its end
+  useEffect(() => {
+    let waiting: Entry[] = [];
+    let frame = 0;
+    const show = () => {
+      frame = 0;
+      const next = waiting;
+      waiting = [];
+      setEntries((before) => [...before, ...next]);
+    };
+    setEntries([]);
+    const stop = follow(`${base}api/t/${id}/runs/${runId}/stream`, {
+      onState: setState,
+      onEvent: ({ event, data }) => {
+        if (event === "end") return stop();
+        waiting.push(JSON.parse(data) as Entry);
+        frame ||= requestAnimationFrame(show); // thousands come at once
+      },
+    });
+    return () => {
+      stop();
+      cancelAnimationFrame(frame);
+    };
+  }, [id, runId, again]);
+  return { entries, state };
+}
