@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { metadataPatch } from "./metadata";
+import { metadataPatch } from "./pairs";
 
 test("a pair that was renamed goes, one that was changed is set, and one without a key is left out", () =>
   expect(
