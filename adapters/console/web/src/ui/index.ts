@@ -1,5 +1,7 @@
 export { Badge, type Tone } from "./badge";
+export { Bars } from "./bars";
 export { Button, IconButton } from "./button";
+export { bytes } from "./bytes";
 export { Confirm } from "./confirm";
 export { CopyButton, Identifier, ShownOnce } from "./copy";
 export { Dialog, DialogButtons } from "./dialog";
