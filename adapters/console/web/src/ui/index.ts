@@ -1,5 +1,7 @@
 export { Badge, type Tone } from "./badge";
+export { Bars } from "./bars";
 export { Button, IconButton } from "./button";
+export { bytes } from "./bytes";
 export { Confirm } from "./confirm";
 export { CopyButton, Identifier, ShownOnce } from "./copy";
 export { Dialog, DialogButtons } from "./dialog";
@@ -10,7 +12,9 @@ export { Json } from "./lazyjson";
 export { Link } from "./link";
 export { type Column, Filters, type Items, List, SearchFilter, SelectFilter, Table } from "./list";
 export { Menu, MenuItem, MenuLabel, MenuLine } from "./menu";
+export { Metadata, MetadataFields } from "./metadata";
 export { Empty, Facts, Page, Section, Skeleton } from "./page";
+export { metadataPatch, type Pair, pairsOf } from "./pairs";
 export { type Parameters, pageOf, pageSize, useSearchParameters } from "./search";
 export { useShortcut } from "./shortcuts";
 export { duration, relative, Time } from "./time";

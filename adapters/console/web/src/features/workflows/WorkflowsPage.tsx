@@ -14,6 +14,7 @@ import {
   List,
   Menu,
   MenuItem,
+  Metadata,
   Page,
   pageOf,
   SearchFilter,
@@ -88,12 +89,7 @@ export default function WorkflowsPage() {
     },
     {
       head: <Trans>Metadata</Trans>,
-      cell: (workflow) =>
-        Object.entries(workflow.metadata).map(([key, value]) => (
-          <code key={key} className="mr-2 text-quiet">
-            {key}={value}
-          </code>
-        )),
+      cell: (workflow) => <Metadata of={workflow.metadata} />,
       isMinor: true,
     },
     { head: <Trans>Changed</Trans>, cell: (workflow) => <Time at={workflow.updatedAt} />, isMinor: true },
