@@ -1,4 +1,6 @@
-// Somebody makes triggers, calls one, sees when a schedule fires across a change of the clocks.
+// Somebody makes triggers of every sort, calls one, sees when a schedule fires across a change of the clocks, and gives a third party an address.
+import { createHmac } from "node:crypto";
+
 export default async ({ page, assert, examine, open, call, tolerate }) => {
   const main = page.getByRole("main");
   const dialog = page.getByRole("dialog");
@@ -77,12 +79,68 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
   await page.getByRole("heading", { name: "Often" }).waitFor();
   assert.equal((await (await call("GET", `/triggers/${id()}`)).json()).config.scheduleConfig.intervalMs, 7_200_000);
 
+  // A hook for GitHub: what is signed starts a run, what is not is refused, and both are listed.
+  await create("Pushes", "hook");
+  await page.getByRole("button", { name: "Create the trigger" }).click();
+  await page.getByRole("dialog", { name: "Create a hook" }).waitFor();
+  await dialog.getByLabel("The sender's signing secret").fill("a secret of GitHub");
+  await examine("create-hook");
+  await page.getByRole("button", { name: "Create the hook" }).click();
+  const url = await page.getByRole("dialog", { name: "The hook's address" }).locator("code").innerText();
+  await examine("hook-address");
+  await page.getByRole("button", { name: "I have copied it" }).click();
+  assert.ok(!(await page.content()).includes(url));
+  const send = (target, body, secret) =>
+    fetch(target, {
+      method: "POST",
+      headers: {
+        "Content-Type": "application/json",
+        "X-GitHub-Event": "push",
+        "X-GitHub-Delivery": String(Math.random()),
+        "X-Hub-Signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
+      },
+      body,
+    });
+  assert.equal((await send(url, '{"ref": "main", "amount": 5000}', "a secret of GitHub")).status, 202);
+  assert.equal((await send(url, "{}", "a wrong one")).status, 401);
+  const received = page.getByRole("table", { name: "Received" });
+  await received.getByText("Accepted").waitFor();
+  await received.getByText("Not from the sender").waitFor();
+  await examine("hook");
+  await received.getByRole("row", { name: "Accepted" }).getByRole("button").click();
+  await dialog.getByText('"POST"').waitFor();
+  await examine("hook-delivery");
+  await page.getByRole("button", { name: "Replay" }).click();
+  await dialog.getByText("Repeats").waitFor();
+  await page.keyboard.press("Escape");
+
+  const hook = async (name) => {
+    await main.getByRole("button", { name: "Actions for the hook" }).click();
+    await page.getByRole("menuitem", { name, exact: true }).click();
+  };
+  await hook("Check a signature");
+  await dialog.getByLabel("Headers").fill("X-Hub-Signature-256: sha256=00");
+  await dialog.getByLabel("Body, as it was sent").fill("{}");
+  await page.getByRole("button", { name: "Check", exact: true }).click();
+  await dialog.getByText("It is not genuine").waitFor();
+  await examine("check-signature");
+  await page.keyboard.press("Escape");
+  await hook("New address");
+  await dialog.getByLabel("The old address ends").selectOption({ label: "at once" });
+  await page.getByRole("button", { name: "Make a new address" }).click();
+  const next = await page.getByRole("dialog", { name: "The hook's address" }).locator("code").innerText();
+  await page.getByRole("button", { name: "I have copied it" }).click();
+  assert.equal((await send(url, "{}", "a secret of GitHub")).status, 404);
+  assert.equal((await send(next, '{"amount": 1}', "a secret of GitHub")).status, 202);
+
   await act("Delete");
-  await page.getByRole("alertdialog").getByText("the record of the times").waitFor();
+  await page.getByRole("alertdialog").getByText("its hook, where it has one").waitFor();
   await examine("delete-trigger");
   await page.getByRole("button", { name: "Delete the trigger" }).click();
   await page.waitForURL(/\/triggers$/);
+  assert.equal((await send(next, "{}", "a secret of GitHub")).status, 404);
   await page.getByRole("link", { name: "Large orders" }).waitFor();
-  assert.equal(await page.getByRole("link", { name: "Often" }).count(), 0);
   await examine("triggers");
+  const list = await (await call("GET", "/connections?search=Hook of Pushes")).json();
+  for (const { id } of list.items) assert.equal((await call("DELETE", `/connections/${id}`)).status, 204); // other stories begin without connections
 };
