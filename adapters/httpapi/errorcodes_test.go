@@ -91,6 +91,7 @@ var elsewhere = map[string]string{
 	"POST /v1/gateway/pauses/{id}/answer expired":                                      "TestALateTokenExpiresTheRun",
 	"POST /v1/gateway/pauses/{id}/answer not_paused":                                   "TestQuestionsAreListedUntilTheyAreAnswered",
 	"POST /v1/gateway/pauses/{id}/answer idempotency_key_reused":                       "TestEveryPostTakesEffectOnceForItsKey",
+	"POST /v1/gateway/erasures idempotency_key_reused":                                 "TestEveryPostTakesEffectOnceForItsKey",
 	"POST /v1/gateway/runs/bulk too_many_runs":                                         "TestAJobHasNoMoreRunsThanPermitted",
 	"GET /v1/gateway/runs/{id} runs_busy":                                              "TestLargeRunsBehindTheWholeGateway",
 	"POST /v1/gateway/workflow-versions/{id}/simulate simulation_too_large":            "TestASimulationThatShowsTooMuchIsRefused",

@@ -69,7 +69,7 @@ func TestEveryListTakesTheCommonParameters(t *testing.T) {
 			t.Errorf("%s %s: %d %s", r.Method, r.Path, got.status, got.body)
 		}
 	}
-	if lists != 22 {
+	if lists != 23 {
 		t.Errorf("%d lists", lists)
 	}
 }

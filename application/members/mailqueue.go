@@ -119,7 +119,7 @@ func (q *MailQueue) claim(ctx context.Context) (next ready, ok bool, err error) 
 				next.inviting = ten.Name()
 			}
 		}
-		if errors.Is(err, domain.NotFound) || err == nil && !(next.IsFor(u) && now.Before(next.EndsAt)) {
+		if errors.Is(err, domain.NotFound) || err == nil && (!next.IsFor(u) || !now.Before(next.EndsAt)) {
 			return st.Members.Letters.Delete(ctx, next.ID)
 		}
 		if err != nil {

@@ -36,7 +36,7 @@ func (v *Version) WithoutSecrets() *Version {
 
 // ConfigWithoutSecrets is the same of a configuration as a tree of JSON, which stays as it is.
 func ConfigWithoutSecrets(config map[string]any) map[string]any {
-	return treeWithoutSecrets("", config).(map[string]any) //nolint:errcheck,forcetypeassert // an object stays one
+	return treeWithoutSecrets("", config).(map[string]any) //nolint:forcetypeassert // an object stays one
 }
 
 func treeWithoutSecrets(name string, value any) any {
