@@ -79,9 +79,10 @@ func (q *MailQueue) sendNext(ctx context.Context) (more bool, err error) {
 		return ok, err
 	}
 	err = q.letters.send(ctx, next.user, next.Purpose, next.token, next.inviting)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && err != nil {
 		return false, nil // it is tried again when its lease ends
 	}
+	ctx = context.WithoutCancel(ctx) // what was sent is not to be sent again
 	refused := domain.KindOf(err) == domain.Invalid
 	late := q.clock.Now().Add(next.Pause()).After(next.EndsAt)
 	kept := q.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {

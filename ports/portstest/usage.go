@@ -2,6 +2,7 @@ package portstest
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -275,4 +276,34 @@ var usageRecounted = map[string]func(f fixture){
 			return err
 		})
 	},
+}
+
+// UnreadableHistories is the contract of what removes and recounts runs whose histories cannot be
+// read: they are removed with the others, and count as nothing.
+func UnreadableHistories(t *testing.T, open func(t *testing.T) DamageableStore) {
+	store := open(t)
+	f := fixture{t, store}
+	owner := f.tenant().ID()
+	for _, entries := range []string{`x`, `{}`, `["\u0000"]`, `[{"type":"run.completed"}]`} {
+		s := stepped(f.started(owner), outbound.RunLease{}, hasEnded)
+		f.mustStep(s)
+		if err := store.Exec(fmt.Sprintf(`UPDATE run_history SET entries = '%s' WHERE run_id = '%s'`, entries, s.Run.ID())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.mustStep(stepped(f.started(owner), outbound.RunLease{}, hasEnded))
+	var got usage.Counts
+	f.read(func(ctx context.Context, st outbound.Stores) error {
+		days, err := st.Usage.Recount.Recorded(ctx, owner)
+		for _, c := range days {
+			got.Add(c)
+		}
+		return err
+	})
+	if got.Started != 5 || got.NodeAttempts != 1 {
+		t.Errorf("%+v are recounted", got)
+	}
+	if n := f.sweep(owner, 9); n != 5 {
+		t.Errorf("%d of 5 are removed", n)
+	}
 }

@@ -68,8 +68,8 @@ var dialect = sqlstore.Dialect{
 		},
 	},
 	Day: func(column string) string { return "to_char(" + column + " AT TIME ZONE 'UTC', 'YYYY-MM-DD')" },
-	HistoryOf: `(SELECT to_char(to_timestamp(CAST(e ->> 'at' AS bigint) / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e ->> 'type' AS type
-		FROM run_history h, json_array_elements(CAST(h.entries AS json)) AS e WHERE h.tenant_id = $1) AS said`,
+	HistoryOf: `(SELECT to_char(to_timestamp(e.at / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e.type
+		FROM run_history h, readable_entries(h.entries) AS e WHERE h.tenant_id = $1 AND e.at IS NOT NULL) AS said`,
 	KeepTriggers:   " FOR KEY SHARE OF t SKIP LOCKED",
 	KeepVersions:   " FOR KEY SHARE OF v",
 	Webhooks:       webhookStatements,

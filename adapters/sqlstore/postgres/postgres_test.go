@@ -74,6 +74,8 @@ func TestUnreadableWebhooks(t *testing.T) { portstest.UnreadableWebhooks(t, dama
 
 func TestUnreadableJobs(t *testing.T) { portstest.UnreadableJobs(t, damageable) }
 
+func TestUnreadableHistories(t *testing.T) { portstest.UnreadableHistories(t, damageable) }
+
 func damageable(t *testing.T) portstest.DamageableStore {
 	store, address := migrated(t)
 	return portstest.DamageableStore{UnitOfWork: store, BadTime: `'-infinity'`, Exec: portstest.ExecSQL(t, "postgres", address)}

@@ -58,7 +58,7 @@ var dialect = sqlstore.Dialect{
 	},
 	Day: func(column string) string { return "substr(" + column + ", 1, 10)" },
 	HistoryOf: `(SELECT date(CAST(e.value ->> 'at' AS integer) / 1000, 'unixepoch') AS day, e.value ->> 'type' AS type
-		FROM run_history h, json_each(h.entries) AS e WHERE h.tenant_id = $1) AS said`,
+		FROM run_history h, json_each(CASE WHEN json_valid(h.entries) THEN h.entries ELSE '[]' END) AS e WHERE h.tenant_id = $1 AND e.type = 'object' AND e.value ->> 'at' IS NOT NULL) AS said`,
 	// Writing units run one after another, so nobody else can hold the key.
 	ClaimIdempotencyKey: `SELECT 1 AS free, o.fingerprint, o.answer, o.in_progress_until
 		FROM (SELECT 1) AS one

@@ -92,6 +92,8 @@ func TestUnreadableWebhooks(t *testing.T) { portstest.UnreadableWebhooks(t, dama
 
 func TestUnreadableJobs(t *testing.T) { portstest.UnreadableJobs(t, damageable) }
 
+func TestUnreadableHistories(t *testing.T) { portstest.UnreadableHistories(t, damageable) }
+
 func damageable(t *testing.T) portstest.DamageableStore {
 	file := sqlitetest.File(t)
 	return portstest.DamageableStore{UnitOfWork: openFile(t, file), BadTime: `'0000'`, Exec: execSQL(t, file)}

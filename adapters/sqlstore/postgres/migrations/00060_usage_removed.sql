@@ -5,6 +5,16 @@
 
 -- +goose NO TRANSACTION
 -- +goose Up
+-- What can be read of a history: what cannot must not keep a run from being removed.
+-- +goose StatementBegin
+CREATE OR REPLACE FUNCTION readable_entries(entries text) RETURNS TABLE (type text, at bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY SELECT e ->> 'type', CAST(e ->> 'at' AS bigint) FROM json_array_elements(CAST(replace(entries, '\u0000', '\ufffd') AS json)) AS e;
+EXCEPTION WHEN data_exception THEN
+    RETURN;
+END
+$$;
+-- +goose StatementEnd
 -- Triggers of a table come by their names: this one before what removes the histories.
 -- +goose StatementBegin
 CREATE OR REPLACE FUNCTION count_removed_runs() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -13,11 +23,10 @@ BEGIN
         SELECT d.tenant_id, to_char(d.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), true, count(*), count(*) FILTER (WHERE d.parent_run_id <> '')
         FROM deleted d JOIN tenants t ON t.id = d.tenant_id GROUP BY 1, 2;
     INSERT INTO usage_deltas (tenant_id, day, removed, node_attempts, runs_completed, runs_failed, runs_cancelled)
-        SELECT d.tenant_id, to_char(to_timestamp(CAST(e ->> 'at' AS bigint) / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD'), true, count(*) FILTER (WHERE e ->> 'type' = 'node.started'),
-            count(*) FILTER (WHERE e ->> 'type' = 'run.completed'), count(*) FILTER (WHERE e ->> 'type' = 'run.failed'), count(*) FILTER (WHERE e ->> 'type' = 'run.cancelled')
-        FROM deleted d JOIN tenants t ON t.id = d.tenant_id JOIN run_history h ON h.tenant_id = d.tenant_id AND h.run_id = d.id,
-            json_array_elements(CAST(h.entries AS json)) AS e
-        WHERE e ->> 'type' IN ('node.started', 'run.completed', 'run.failed', 'run.cancelled') GROUP BY 1, 2;
+        SELECT d.tenant_id, to_char(to_timestamp(e.at / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD'), true, count(*) FILTER (WHERE e.type = 'node.started'),
+            count(*) FILTER (WHERE e.type = 'run.completed'), count(*) FILTER (WHERE e.type = 'run.failed'), count(*) FILTER (WHERE e.type = 'run.cancelled')
+        FROM deleted d JOIN tenants t ON t.id = d.tenant_id JOIN run_history h ON h.tenant_id = d.tenant_id AND h.run_id = d.id, readable_entries(h.entries) AS e
+        WHERE e.type IN ('node.started', 'run.completed', 'run.failed', 'run.cancelled') AND e.at IS NOT NULL GROUP BY 1, 2;
     RETURN NULL;
 END
 $$;
@@ -55,3 +64,4 @@ DROP TRIGGER runs_count_removed ON runs;
 DROP FUNCTION count_removed_hook_deliveries();
 DROP FUNCTION count_removed_deliveries();
 DROP FUNCTION count_removed_runs();
+DROP FUNCTION readable_entries(text);

@@ -10,8 +10,8 @@ CREATE TRIGGER runs_count_removed BEFORE DELETE ON runs WHEN EXISTS (SELECT 1 FR
     INSERT INTO usage_deltas (tenant_id, day, removed, node_attempts, runs_completed, runs_failed, runs_cancelled)
         SELECT OLD.tenant_id, date(CAST(e.value ->> 'at' AS integer) / 1000, 'unixepoch') AS day, true, sum(e.value ->> 'type' = 'node.started'),
             sum(e.value ->> 'type' = 'run.completed'), sum(e.value ->> 'type' = 'run.failed'), sum(e.value ->> 'type' = 'run.cancelled')
-        FROM run_history h, json_each(h.entries) AS e WHERE h.tenant_id = OLD.tenant_id AND h.run_id = OLD.id
-            AND e.value ->> 'type' IN ('node.started', 'run.completed', 'run.failed', 'run.cancelled') GROUP BY 2;
+        FROM run_history h, json_each(CASE WHEN json_valid(h.entries) THEN h.entries ELSE '[]' END) AS e WHERE h.tenant_id = OLD.tenant_id AND h.run_id = OLD.id
+            AND e.type = 'object' AND e.value ->> 'at' IS NOT NULL AND e.value ->> 'type' IN ('node.started', 'run.completed', 'run.failed', 'run.cancelled') GROUP BY 2;
 END;
 -- +goose StatementEnd
 
