@@ -91,10 +91,7 @@ func TestManyItemsRunNoMoreThanSoManyAtATime(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(w *env) {
 		const most = 7
-		items := 250
-		if testing.Short() { // as under the race detector
-			items = 100
-		}
+		const items = 100
 		var now, peak, calls atomic.Int64
 		var tried sync.Map
 		w.NodeRunner.Answer = func(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
