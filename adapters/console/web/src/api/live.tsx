@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { createContext, type ReactNode, use, useEffect, useState } from "react";
+import { createContext, type ReactNode, use, useEffect, useRef, useState } from "react";
 import { base } from "./base";
 import { useTenant } from "./session";
 import { follow, type StreamState } from "./stream";
@@ -18,10 +18,12 @@ const LiveContext = createContext<StreamState>("connecting");
 export const useLiveState = () => use(LiveContext);
 
 /** Reads lists anew when the gateway says that something has changed in them. */
-export function LiveProvider({ children }: { children: ReactNode }) {
+export function LiveProvider({ onRefused, children }: { onRefused: () => void; children: ReactNode }) {
   const { id } = useTenant();
   const queries = useQueryClient();
   const [state, setState] = useState<StreamState>("connecting");
+  const refused = useRef(onRefused);
+  refused.current = onRefused;
   useEffect(() => {
     const paths = new Set<string>();
     let everything = false;
@@ -38,6 +40,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     };
     const stop = follow(`${base}api/t/${id}/stream`, {
       onState: setState,
+      onRefused: () => refused.current(),
       onEvent: ({ event }) => {
         if (event === "reset") everything = true;
         for (const path of changed[event] ?? []) paths.add(path);

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type AnyRoute, createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate, Outlet, useParams } from "@tanstack/react-router";
 import { AccountProvider, accountQuery, base, LiveProvider, TenantProvider, useAccount } from "@/api";
 import { ErrorPanel, type Feature, Skeleton } from "@/ui";
@@ -35,12 +35,14 @@ function Home() {
 
 function TenantPages() {
   const { tenantId } = useParams({ strict: false }) as { tenantId: string };
+  const queries = useQueryClient();
   const membership = useAccount().memberships.find((one) => one.tenantId === tenantId);
   if (!membership) return <NotFound />;
   localStorage.setItem(lastTenant, tenantId);
   return (
     <TenantProvider membership={membership}>
-      <LiveProvider>
+      {/* Whose session has ended is sent to the sign-in by the answer; who is no member any more sees that. */}
+      <LiveProvider onRefused={() => void queries.refetchQueries({ queryKey: accountQuery.queryKey })}>
         <Shell of="tenant">
           <Outlet />
         </Shell>
