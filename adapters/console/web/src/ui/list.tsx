@@ -36,6 +36,12 @@ type Props<T> = {
 export function List<T>({ label, columns, rowKey, query, empty, isFiltered }: Props<T>) {
   const { data, error, isPending, isPlaceholderData, refetch } = query;
   const [parameters, setParameters] = useSearchParameters();
+  // The last item of the last page may have gone.
+  const last =
+    data && !isPlaceholderData && data.items.length === 0 && data.total > 0 ? Math.floor((data.total - 1) / data.limit) * data.limit : undefined;
+  useEffect(() => {
+    if (last !== undefined && parameters.offset) setParameters({ ...parameters, offset: last ? String(last) : undefined });
+  }, [last, parameters, setParameters]);
   if (error && !data) return <ErrorPanel error={error} onRetry={() => void refetch()} />;
   if (data && data.total === 0) {
     return isFiltered ? (
