@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { createContext, type ReactNode, use, useEffect, useState } from "react";
+import { createContext, type ReactNode, use, useEffect, useRef, useState } from "react";
 import { base } from "./base";
+import { paced } from "./pace";
 import { useTenant } from "./session";
 import { follow, type StreamState } from "./stream";
 
@@ -12,41 +13,69 @@ const changed: Record<string, string[]> = {
   version: ["/workflow-versions", "/workflows"],
 };
 
+/** The runs that an event is about: the one that has changed, and the one that started it. */
+function runsIn(data: string): string[] {
+  const { id, runId, parentRunId } = JSON.parse(data) as Record<string, string | undefined>;
+  return [id, runId, parentRunId].filter((one) => one !== undefined);
+}
+
+/** Says whether a query may show one of these runs: what is about a single run shows no other. */
+function isOf(runs: Set<string>, path: string, init: unknown): boolean {
+  if (!path.startsWith("/runs")) return true;
+  const { path: inPath, query } = (init as { params?: { path?: { id?: string }; query?: { parentRunId?: string } } } | undefined)?.params ?? {};
+  const one = inPath?.id ?? query?.parentRunId;
+  return one === undefined || runs.has(one);
+}
+
 const LiveContext = createContext<StreamState>("connecting");
 
 /** How the stream of a tenant is. */
 export const useLiveState = () => use(LiveContext);
 
 /** Reads lists anew when the gateway says that something has changed in them. */
-export function LiveProvider({ children }: { children: ReactNode }) {
+export function LiveProvider({ onRefused, children }: { onRefused: () => void; children: ReactNode }) {
   const { id } = useTenant();
   const queries = useQueryClient();
   const [state, setState] = useState<StreamState>("connecting");
+  const refused = useRef(onRefused);
+  refused.current = onRefused;
   useEffect(() => {
     const paths = new Set<string>();
+    const runs = new Set<string>();
     let everything = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const refresh = () => {
-      timer = undefined;
+    const pace = paced((isBack) => {
       const all = everything;
       const some = [...paths];
+      const ids = new Set(runs);
       everything = false;
       paths.clear();
-      void queries.invalidateQueries({
-        predicate: ({ queryKey }) => all || some.some((path) => typeof queryKey[1] === "string" && queryKey[1].startsWith(path)),
-      });
-    };
+      runs.clear();
+      // What is read already because the page is shown again is not read twice.
+      void queries.invalidateQueries(
+        {
+          predicate: ({ queryKey: [, path, init] }) =>
+            all || (typeof path === "string" && some.some((one) => path.startsWith(one)) && isOf(ids, path, init)),
+        },
+        { cancelRefetch: !isBack },
+      );
+    });
     const stop = follow(`${base}api/t/${id}/stream`, {
       onState: setState,
-      onEvent: ({ event }) => {
+      onRefused: () => refused.current(),
+      onEvent: ({ event, data }) => {
         if (event === "reset") everything = true;
         for (const path of changed[event] ?? []) paths.add(path);
-        timer ??= setTimeout(refresh, 400); // many changes come together
+        if (event === "run") for (const run of runsIn(data)) runs.add(run);
+        pace.ask();
       },
     });
+    const look = () => pace.pause(document.hidden);
+    look();
+    document.addEventListener("visibilitychange", look);
     return () => {
       stop();
-      clearTimeout(timer);
+      pace.stop();
+      document.removeEventListener("visibilitychange", look);
     };
   }, [id, queries]);
   return <LiveContext value={state}>{children}</LiveContext>;

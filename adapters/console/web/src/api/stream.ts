@@ -37,6 +37,8 @@ export type StreamState = "connecting" | "live" | "waiting" | "ended";
 type Follow = {
   onEvent: (event: StreamEvent) => void;
   onState?: (state: StreamState) => void;
+  /** The gateway refuses to go on: nobody is signed in any more, may not read it, or what it was about is gone. */
+  onRefused?: () => void;
   /** The last event that is known. */
   lastEventId?: string;
 };
@@ -46,7 +48,7 @@ const longestWait = 15_000;
 const silence = 40_000; // a comment comes every 15 seconds
 
 /** Reads a stream, and comes back when it breaks off, as when the gateway restarts. Returns what ends it. */
-export function follow(address: string, { onEvent, onState = () => {}, lastEventId = "" }: Follow): () => void {
+export function follow(address: string, { onEvent, onState = () => {}, onRefused = () => {}, lastEventId = "" }: Follow): () => void {
   const ended = new AbortController();
   let last = lastEventId;
   let wait = firstWait;
@@ -63,20 +65,25 @@ export function follow(address: string, { onEvent, onState = () => {}, lastEvent
       const response = await fetch(address, { headers, signal: broken.signal, cache: "no-store" });
       if (response.status === 204) return false;
       if (!response.ok || !response.body) {
-        const failure = await errorOf(response);
-        return failure.status >= 500 || failure.status === 429 || failure.status === 408;
+        const { status } = await errorOf(response);
+        if (status === 401 || status === 403 || status === 404) onRefused();
+        return status >= 500 || status === 429 || status === 408;
       }
       let isOver = false;
+      let mayReturn = false; // `retry` comes with the end of a stream that is worth to come back to
       const read = eventReader(
         (event) => {
           if (event.event === "closed") {
-            isOver = !["stopping"].includes(codeOf(event.data));
+            isOver = !mayReturn && codeOf(event.data) !== "stopping";
+            if (isOver) onRefused();
             return;
           }
+          mayReturn = false;
           if (event.id) last = event.id;
           onEvent(event);
         },
         (ms) => {
+          mayReturn = true;
           wait = ms;
         },
       );

@@ -17,6 +17,16 @@ export function NotFound() {
   );
 }
 
+/** For whose role does not reach a page. */
+export function NotAllowed() {
+  const { t } = useLingui();
+  return (
+    <Page title={t`Your role does not reach this page`}>
+      <Empty title={<Trans>Ask an admin of the tenant for another role.</Trans>} />
+    </Page>
+  );
+}
+
 /** For who is no member of a tenant yet. */
 export function NoTenant() {
   const { t } = useLingui();

@@ -1,10 +1,20 @@
-import { useQuery } from "@tanstack/react-query";
-import { type AnyRoute, createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate, Outlet, useParams } from "@tanstack/react-router";
-import { AccountProvider, accountQuery, base, LiveProvider, TenantProvider, useAccount } from "@/api";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import {
+  type AnyRoute,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Navigate,
+  Outlet,
+  useParams,
+  useRouterState,
+} from "@tanstack/react-router";
+import { AccountProvider, accountQuery, base, LiveProvider, TenantProvider, useAccount, useTenant } from "@/api";
 import { ErrorPanel, type Feature, Skeleton } from "@/ui";
 import { parseSearch, stringifySearch } from "@/ui/search";
 import { features } from "./features";
-import { NoTenant, NotFound } from "./notfound";
+import { NoTenant, NotAllowed, NotFound } from "./notfound";
 import { Shell } from "./shell";
 
 const root = createRootRoute({ component: SignedIn, notFoundComponent: NotFound });
@@ -35,18 +45,28 @@ function Home() {
 
 function TenantPages() {
   const { tenantId } = useParams({ strict: false }) as { tenantId: string };
+  const queries = useQueryClient();
   const membership = useAccount().memberships.find((one) => one.tenantId === tenantId);
   if (!membership) return <NotFound />;
   localStorage.setItem(lastTenant, tenantId);
   return (
     <TenantProvider membership={membership}>
-      <LiveProvider>
+      {/* Whose session has ended is sent to the sign-in by the answer; who is no member any more sees that. */}
+      <LiveProvider onRefused={() => void queries.refetchQueries({ queryKey: accountQuery.queryKey })}>
         <Shell of="tenant">
-          <Outlet />
+          <ForRole />
         </Shell>
       </LiveProvider>
     </TenantProvider>
   );
+}
+
+/** Shows a page to whose role reaches it. */
+function ForRole() {
+  const { can } = useTenant();
+  const shown = useRouterState({ select: ({ matches }) => String(matches.at(-1)?.fullPath) });
+  const role = features.find(({ of, pages }) => of === "tenant" && pages.some(({ path }) => shown === `/t/$tenantId/${path}`))?.nav?.role;
+  return !role || can(role) ? <Outlet /> : <NotAllowed />;
 }
 
 function OperatorPages() {

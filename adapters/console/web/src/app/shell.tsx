@@ -2,8 +2,8 @@ import { Trans, useLingui } from "@lingui/react/macro";
 import { Link, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
 import { Building2, ChevronsUpDown, CircleUser, Command, Menu as MenuIcon, X } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
-import { accountClient, reaches, signIn, useAccount, useLiveState } from "@/api";
-import { Button, ErrorBoundary, type Feature, IconButton, Menu, MenuItem, MenuLabel, MenuLine, useShortcut } from "@/ui";
+import { ApiError, accountClient, base, reaches, useAccount, useLiveState } from "@/api";
+import { Button, ErrorBoundary, type Feature, IconButton, Menu, MenuItem, MenuLabel, MenuLine, toastError, useShortcut } from "@/ui";
 import { setTheme, type Theme, useTheme } from "@/ui/theme";
 import { Toasts } from "@/ui/toast";
 import { entries } from "./features";
@@ -208,8 +208,12 @@ function AccountMenu({ onHelp }: { onHelp: () => void }) {
     ["dark", t`Dark`],
   ];
   const signOut = async () => {
-    await accountClient.DELETE("/session");
-    signIn();
+    try {
+      await accountClient.DELETE("/session");
+    } catch (failure) {
+      if (!(failure instanceof ApiError && failure.code === "signed_out")) return toastError(failure);
+    }
+    location.assign(base.slice(0, -1)); // whoever comes next begins at the beginning
   };
   return (
     <Menu

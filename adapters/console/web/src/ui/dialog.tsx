@@ -1,7 +1,7 @@
 import { useLingui } from "@lingui/react/macro";
 import * as Radix from "@radix-ui/react-dialog";
 import { X } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { IconButton } from "./button";
 
 type Props = {
@@ -9,21 +9,31 @@ type Props = {
   description?: ReactNode;
   isOpen: boolean;
   onClose: () => void;
-  /** Whether a click beside the dialog leaves it open, as where something is shown once. */
+  /** Whether neither Escape nor a click beside the dialog closes it, as where something is shown once. */
   isSticky?: boolean;
   isWide?: boolean;
   children: ReactNode;
 };
 
-/** A window over the page. It has the focus until it is closed. */
+/** A window over the page. It has the focus until it is closed: not by a click beside a form, and not while its request runs. */
 export function Dialog({ title, description, isOpen, onClose, isSticky, isWide, children }: Props) {
   const { t } = useLingui();
+  const content = useRef<HTMLDivElement>(null);
+  const holds = (selector: string) => Boolean(content.current?.querySelector(selector));
+  const isBusy = () => holds('button[aria-busy="true"]');
   return (
-    <Radix.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <Radix.Root open={isOpen} onOpenChange={(open) => !open && !isBusy() && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-[#0008]" />
         <Radix.Content
-          onInteractOutside={(event) => isSticky && event.preventDefault()}
+          ref={content}
+          onInteractOutside={(event) => (isSticky || holds("form")) && event.preventDefault()}
+          onEscapeKeyDown={(event) => isSticky && event.preventDefault()}
+          onClickCapture={(event) => {
+            if (!isBusy()) return;
+            event.preventDefault(); // "Cancel" would take nothing back
+            event.stopPropagation();
+          }}
           className={`fixed top-[8vh] left-1/2 z-50 max-h-[84vh] w-[calc(100vw-2rem)] -translate-x-1/2 overflow-y-auto rounded-lg border border-line bg-raised p-5 shadow-xl ${isWide ? "max-w-3xl" : "max-w-lg"}`}
         >
           <div className="mb-4 flex items-start gap-2">

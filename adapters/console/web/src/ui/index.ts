@@ -15,6 +15,7 @@ export { Menu, MenuItem, MenuLabel, MenuLine } from "./menu";
 export { Metadata, MetadataFields } from "./metadata";
 export { Empty, Facts, Page, Section, Skeleton } from "./page";
 export { metadataPatch, type Pair, pairsOf } from "./pairs";
+export { Scroll } from "./scroll";
 export { type Parameters, pageOf, pageSize, useSearchParameters } from "./search";
 export { useShortcut } from "./shortcuts";
 export { duration, relative, Time } from "./time";

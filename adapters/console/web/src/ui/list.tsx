@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Button } from "./button";
 import { ErrorPanel } from "./error";
 import { inputLook } from "./form";
+import { Scroll } from "./scroll";
 import { useSearchParameters } from "./search";
 
 /** What a list shows of each item. */
@@ -36,6 +37,12 @@ type Props<T> = {
 export function List<T>({ label, columns, rowKey, query, empty, isFiltered }: Props<T>) {
   const { data, error, isPending, isPlaceholderData, refetch } = query;
   const [parameters, setParameters] = useSearchParameters();
+  // The last item of the last page may have gone.
+  const last =
+    data && !isPlaceholderData && data.items.length === 0 && data.total > 0 ? Math.floor((data.total - 1) / data.limit) * data.limit : undefined;
+  useEffect(() => {
+    if (last !== undefined && parameters.offset) setParameters({ ...parameters, offset: last ? String(last) : undefined });
+  }, [last, parameters, setParameters]);
   if (error && !data) return <ErrorPanel error={error} onRetry={() => void refetch()} />;
   if (data && data.total === 0) {
     return isFiltered ? (
@@ -62,7 +69,7 @@ export function Table<T>({ label, columns, rowKey, items, isDimmed }: TableProps
   const cellLook = (column: Column<T>) =>
     `px-3 py-2 align-top ${column.isMinor ? "max-md:hidden" : ""} ${column.isNumber ? "text-right tabular-nums" : ""}`;
   return (
-    <div className="relative overflow-x-auto rounded-lg border border-line bg-panel">
+    <Scroll label={label} className="relative overflow-x-auto rounded-lg border border-line bg-panel">
       <table aria-label={label} aria-busy={!items || undefined} className={`w-full border-collapse text-left ${isDimmed ? "opacity-60" : ""}`}>
         <thead>
           <tr className="border-b border-line text-quiet">
@@ -99,7 +106,7 @@ export function Table<T>({ label, columns, rowKey, items, isDimmed }: TableProps
             ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 

@@ -51,7 +51,6 @@ export function ConnectionForm({ connection, onClose, onDone }: Props) {
       title={connection ? t`Edit ${connection.name}` : t`Create a connection`}
       description={t`Workflows name it to call others. What is secret is never shown again, to nobody.`}
       isOpen
-      isSticky
       onClose={onClose}
     >
       <Form error={error} onSubmit={(form) => void submit(form)} autoComplete="off">

@@ -1,7 +1,7 @@
 import { Plural, Trans, useLingui } from "@lingui/react/macro";
 import { Send } from "lucide-react";
 import { type Schemas, useTenant } from "@/api";
-import { Badge, Button, Dialog, DialogButtons, duration, ErrorPanel, Facts, Identifier, Skeleton, Table, Time } from "@/ui";
+import { Badge, Button, Dialog, DialogButtons, duration, ErrorPanel, Facts, Identifier, Scroll, Skeleton, Table, Time } from "@/ui";
 import { DeliveryState } from "./State";
 
 type Attempt = Schemas["DeliveryAttempt"];
@@ -44,7 +44,11 @@ export function DeliveryDialog({ deliveryId, onClose }: { deliveryId: string; on
                     <div className="flex flex-col gap-1">
                       <Badge tone={succeeded ? "ok" : "danger"}>{statusCode ?? code}</Badge>
                       {why && <p className="break-all">{why}</p>}
-                      {excerpt && <pre className="max-h-40 overflow-auto break-all whitespace-pre-wrap text-quiet">{excerpt}</pre>}
+                      {excerpt && (
+                        <Scroll label={t`Answer`} className="max-h-40 overflow-auto">
+                          <pre className="break-all whitespace-pre-wrap text-quiet">{excerpt}</pre>
+                        </Scroll>
+                      )}
                       {isManual && (
                         <p className="text-quiet">
                           <Trans>Somebody asked for it</Trans>

@@ -1,4 +1,5 @@
 import { Trans, useLingui } from "@lingui/react/macro";
+import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { Button, CheckField, Dialog, DialogButtons, Form, SelectField, TextField, textOf } from "@/ui";
 import { eventTypes } from "./events";
@@ -12,13 +13,18 @@ export function EndpointForm({ endpoint, onClose, onDone }: { endpoint?: Endpoin
   const create = api.useMutation("post", "/webhook-endpoints", { onSuccess: onDone });
   const update = api.useMutation("patch", "/webhook-endpoints/{id}", { onSuccess: onDone });
   const connections = api.useQuery("get", "/connections", { params: { query: { limit: 100, isActive: true } } });
+  const before = endpoint?.connection ?? "";
+  const [connection, setConnection] = useState(before);
+  const choices = connections.data?.items ?? [];
+  // The list may not be there yet, and does not show every connection: the endpoint's own can always be kept.
+  const shown = !before || choices.some(({ id }) => id === before) ? choices : [{ id: before, name: before }, ...choices];
   const submit = (form: FormData) => {
     const body = {
       url: textOf(form, "url") ?? "",
       description: textOf(form, "description") ?? null,
       events: form.getAll("events") as Endpoint["events"],
       subTenantId: textOf(form, "subTenantId") ?? null,
-      connection: textOf(form, "connection") ?? null,
+      connection: connection === before ? undefined : connection || null,
       includeChildren: form.get("includeChildren") === "on",
     };
     if (endpoint) update.mutate({ params: { path: { id: endpoint.id } }, body });
@@ -60,15 +66,15 @@ export function EndpointForm({ endpoint, onClose, onDone }: { endpoint?: Endpoin
           maxLength={255}
         />
         <SelectField
-          key={connections.data ? "read" : "reading"}
           name="connection"
           label={t`Connection`}
           optional={t`optional`}
           help={t`What is sent bears its credential besides the signature.`}
-          defaultValue={endpoint?.connection ?? ""}
+          value={connection}
+          onChange={(event) => setConnection(event.target.value)}
         >
           <option value="">{t`none`}</option>
-          {connections.data?.items.map(({ id, name }) => (
+          {shown.map(({ id, name }) => (
             <option key={id} value={id}>
               {name}
             </option>

@@ -1,5 +1,6 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { type ReactNode, useState } from "react";
+import { keepPreviousData } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { type Column, duration, Empty, ErrorPanel, Link, Page, Section, Table, Time } from "@/ui";
 import { spread } from "./spread";
@@ -11,11 +12,15 @@ const day = 86_400_000;
 export default function OverviewPage() {
   const { t } = useLingui();
   const { api, id } = useTenant();
-  const [opened] = useState(() => Date.now());
-  const since = (ms: number) => new Date(Math.floor((opened - ms) / 60_000) * 60_000).toISOString();
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 60_000);
+    return () => clearInterval(timer);
+  }, []);
+  const since = (ms: number) => new Date(Math.floor((now - ms) / 60_000) * 60_000).toISOString();
   const hour = { from: since(3_600_000), limit: 1 } as const;
   const recent = { from: since(day), limit: 1 } as const;
-  const options = { refetchInterval: 30_000 };
+  const options = { refetchInterval: 30_000, placeholderData: keepPreviousData };
   const lastHour = api.useQuery("get", "/runs", { params: { query: hour } }, options);
   const failed = api.useQuery("get", "/runs", { params: { query: { ...recent, status: "failed" } } }, options);
   const all = api.useQuery("get", "/runs", { params: { query: recent } }, options);

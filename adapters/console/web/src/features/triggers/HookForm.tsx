@@ -3,7 +3,7 @@ import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { Button, CheckField, Dialog, DialogButtons, Form, inputLook, SelectField, TextArea, TextField, textOf } from "@/ui";
 import type { Trigger } from "./config";
-import { choiceOf, kinds, presets, type Scheme, schemeOf, secretMember } from "./scheme";
+import { choiceOf, kinds, mergedScheme, presets, type Scheme, schemeOf, secretMember } from "./scheme";
 import { fieldWords, kindWords } from "./words";
 
 type Hook = Schemas["Hook"];
@@ -40,7 +40,7 @@ export function HookForm({ trigger, hook, onClose, onDone }: Props) {
       const respond = { mode: text("respond") };
       const body = {
         // Presets have nothing to type; what was set by the API besides stays.
-        scheme: (before && choiceOf(before) === choice ? { ...before, ...scheme } : scheme) as never,
+        scheme: (before && choiceOf(before) === choice ? mergedScheme(before, scheme) : scheme) as never,
         secrets: choice === "kind:none" ? [] : secrets,
         respond: (hook && (hook.respond as Scheme).mode === respond.mode ? hook.respond : respond) as never,
         filter: text("filter"),
@@ -64,7 +64,6 @@ export function HookForm({ trigger, hook, onClose, onDone }: Props) {
       title={hook ? t`Edit the hook` : t`Create a hook`}
       description={t`An address for a third party, which proves who it is by a signature or a secret.`}
       isOpen
-      isSticky
       onClose={onClose}
     >
       <Form error={error} onSubmit={(form) => void submit(form)} autoComplete="off">

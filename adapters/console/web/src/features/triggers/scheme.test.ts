@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { choiceOf, schemeOf, secretMember } from "./scheme";
+import { choiceOf, mergedScheme, schemeOf, secretMember } from "./scheme";
 
 test("a preset stands alone, a kind has its fields", () => {
   const form = (name: string) => ({ "scheme.algorithm": "sha256", "scheme.header": "X-Sig", "scheme.toleranceSeconds": "60" })[name];
@@ -20,4 +20,10 @@ test("what is typed is a key, but a public one where signatures are checked with
     null,
     null,
   ]);
+});
+
+test("a field that was cleared goes, and what the form does not show stays", () => {
+  const before = { kind: "hmac", header: "X-Sig", prefix: "sha256=", idHeader: "X-Id" };
+  expect(mergedScheme(before, { kind: "hmac", header: "X-Other" })).toEqual({ kind: "hmac", header: "X-Other", idHeader: "X-Id" });
+  expect(mergedScheme({ preset: "github", idHeader: "X-Id" }, { preset: "github" })).toEqual({ preset: "github", idHeader: "X-Id" });
 });

@@ -60,6 +60,12 @@ export function schemeOf(choice: string, text: (name: string) => string | undefi
 
 export const choiceOf = ({ preset, kind }: Scheme) => (preset ? `preset:${preset}` : `kind:${kind}`);
 
+/** A scheme as it was, with what a form says now: what the form shows and was left empty goes, what it does not show stays. */
+export function mergedScheme(before: Scheme, scheme: Scheme): Scheme {
+  const shown = new Set((kinds[scheme.kind ?? ""] ?? []).map(({ name }) => name));
+  return { ...Object.fromEntries(Object.entries(before).filter(([name]) => !shown.has(name))), ...scheme };
+}
+
 /** What a secret that is typed is kept as; null where it takes a connection of another kind, or none. */
 export function secretMember(choice: string): "key" | "publicKey" | null {
   if (choice === "preset:discord" || choice === "kind:ed25519") return "publicKey";
