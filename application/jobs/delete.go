@@ -24,6 +24,13 @@ func (s *Service) DeleteRun(ctx context.Context, who tenant.Caller, id run.ID) e
 			if err != nil {
 				return err
 			}
+			unfinished, err := st.Erasures.Unfinished(ctx, who.Tenant(), id)
+			if err == nil && unfinished != "" {
+				err = errNotFinished(unfinished)
+			}
+			if err != nil {
+				return err
+			}
 			last = batch[0] == id
 			removed, err := st.Erasures.RemoveRuns(ctx, who.Tenant(), "", batch...)
 			if err == nil && removed.Runs < len(batch) { // one was retried at the same time

@@ -433,3 +433,37 @@ func TestARunIsDeletedWithAllThatIsAboutIt(t *testing.T) {
 		d.WantCode(remove(d.Caller), domain.NotFound, "run_not_found")
 	})
 }
+
+func TestARunIsNotDeletedWhileTheOneThatStartedItIsLive(t *testing.T) {
+	onEachStore(t, func(d *env) {
+		service := d.service(recording.NewWork(d.Raw, d.Clock, system.Random{}))
+		parent := d.aRun(name, "", unfinished)
+		item := d.aRun(name, "", func(s *run.State) { below(parent)(s); s.Cause, s.Item = run.CauseItem, []byte(`1`) })
+		child := d.aRun(name, "", below(parent))
+		d.Do(func(ctx context.Context, st outbound.Stores) error {
+			_, err := st.Runs.Runs.Start(ctx, parent, item, child)
+			return err
+		})
+		for _, one := range []*run.Run{item, child} {
+			d.WantCode(service.DeleteRun(d.Context(), d.Caller, one.ID()), domain.Conflict, "run_not_finished")
+			d.Do(func(ctx context.Context, st outbound.Stores) error {
+				removed, err := st.Erasures.RemoveRuns(ctx, d.Owner, "", one.ID())
+				if removed.Runs != 0 {
+					d.Errorf("%d runs were removed", removed.Runs)
+				}
+				return err
+			})
+		}
+		if _, err := d.Runs.Cancel(d.Context(), d.Caller, domain.IdempotencyKey{}, parent.ID(), ""); err != nil {
+			d.Fatal(err)
+		}
+		for _, one := range []*run.Run{item, child} {
+			if err := service.DeleteRun(d.Context(), d.Caller, one.ID()); err != nil {
+				d.Error(err)
+			}
+		}
+		if n := d.count("runs"); n != 1 {
+			d.Errorf("%d runs are left", n)
+		}
+	})
+}
