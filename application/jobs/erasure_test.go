@@ -467,3 +467,35 @@ func TestARunIsNotDeletedWhileTheOneThatStartedItIsLive(t *testing.T) {
 		}
 	})
 }
+
+func TestNothingIsDeletedWhileARunFarBelowIsLive(t *testing.T) {
+	onEachStore(t, func(d *env) {
+		service := d.service(recording.NewWork(d.Raw, d.Clock, system.Random{}))
+		parent := d.aRun("else", "team", nil)
+		all := []*run.Run{parent}
+		for range 150 { // more than are removed at once
+			all = append(all, d.aRun("else", "", below(parent)))
+		}
+		live := d.aRun("else", "", func(s *run.State) { below(all[150])(s); unfinished(s) })
+		d.Do(func(ctx context.Context, st outbound.Stores) error {
+			_, err := st.Runs.Runs.Start(ctx, append(all, live)...)
+			return err
+		})
+		who := d.Caller
+		who.Scope = tenant.Only(d.Owner, "team")
+		d.WantCode(service.DeleteRun(d.Context(), who, parent.ID()), domain.Conflict, "run_not_finished")
+		if n := d.count("runs"); n != 152 {
+			d.Errorf("%d runs are left", n)
+		}
+		if _, err := d.Runs.Cancel(d.Context(), d.Caller, domain.IdempotencyKey{}, live.ID(), ""); err != nil {
+			d.Fatal(err)
+		}
+		if err := service.DeleteRun(d.Context(), who, parent.ID()); err != nil {
+			d.Fatal(err)
+		}
+		if n := d.count("runs"); n != 0 {
+			d.Errorf("%d runs are left", n)
+		}
+		d.WantCode(service.DeleteRun(d.Context(), who, parent.ID()), domain.NotFound, "run_not_found")
+	})
+}

@@ -23,7 +23,7 @@ type ErasureRepository interface {
 	// Children returns at most limit of the runs that a run started.
 	Children(ctx context.Context, scope tenant.Scope, of run.ID, limit int) ([]run.ID, error)
 
-	// Unfinished returns which of a run and the one that started it has not ended; empty where both have.
+	// Unfinished returns one of a run, those below it and the one that started it that has not ended; empty where all have.
 	Unfinished(ctx context.Context, owner tenant.ID, of run.ID) (run.ID, error)
 
 	// RemoveRuns removes those of the runs that have ended and whose parents have, or of a job, if one is named, all, with their histories, payloads and dedupe keys, the events about

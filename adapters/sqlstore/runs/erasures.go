@@ -109,10 +109,13 @@ func (s Erasures) Children(ctx context.Context, scope tenant.Scope, of run.ID, l
 	return ids, err
 }
 
-// Unfinished returns which of a run and the one that started it has not ended.
+// Unfinished returns one of a run, those below it and the one that started it that has not ended.
 func (s Erasures) Unfinished(ctx context.Context, owner tenant.ID, of run.ID) (run.ID, error) {
 	var ids []run.ID
-	err := s.ReadRows(ctx, "find what has not ended around a run", &ids, `SELECT u.id FROM runs u WHERE u.tenant_id = $1 AND u.id = $2 AND u.finished_at IS NULL
+	err := s.ReadRows(ctx, "find what has not ended around a run", &ids, `WITH RECURSIVE below (id) AS (
+			SELECT CAST($2 AS text)
+			UNION SELECT c.id FROM below CROSS JOIN runs c WHERE c.tenant_id = $1 AND c.parent_run_id = below.id AND c.parent_run_id <> '')
+		SELECT u.id FROM below CROSS JOIN runs u WHERE u.tenant_id = $1 AND u.id = below.id AND u.finished_at IS NULL
 		UNION ALL SELECT p.id FROM runs u CROSS JOIN runs p WHERE u.tenant_id = $1 AND u.id = $2 AND p.tenant_id = $1 AND p.id = u.parent_run_id AND p.finished_at IS NULL
 		LIMIT 1`, string(owner), string(of))
 	if len(ids) == 0 {
