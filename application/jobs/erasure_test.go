@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/adapters/sqlstore/searchtest"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/adapters/system"
 	recording "github.com/sluicehq/sluice/application/audit"
 	"github.com/sluicehq/sluice/application/fixture"
@@ -498,4 +499,29 @@ func TestNothingIsDeletedWhileARunFarBelowIsLive(t *testing.T) {
 		}
 		d.WantCode(service.DeleteRun(d.Context(), who, parent.ID()), domain.NotFound, "run_not_found")
 	})
+}
+
+func TestNoticesOfOthersStayWhenASubTenantIsErased(t *testing.T) {
+	d := newEnv(fixture.New(t, sqlitetest.Open(t)))
+	own, theirs := `p {"t":"`+string(d.Owner)+`","s":"run","i":"own"}`, `p {"t":"tenant_else","s":"run","i":"else"}`
+	other := `p {"t":"` + string(d.Owner) + `","s":"b","k":"run","i":"other"}`
+	touch := func(statement string, payload string) (n int64) {
+		if err := d.Raw.Statements(d.Context(), func(u *core.Unit) (err error) {
+			n, err = u.Exec(d.Context(), "touch notices", statement, payload)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, payload := range []string{own, theirs, other} {
+		touch(`INSERT INTO notices (topic, payload) VALUES ('sluice_lists', $1)`, payload)
+	}
+	sub := tenant.SubTenantID("run")
+	d.erase(d.Raw, job.ErasureDraft{SubTenant: &sub})
+	for payload, want := range map[string]int64{own: 0, theirs: 1, other: 1} {
+		if n := touch(`UPDATE notices SET topic = topic WHERE payload = $1`, payload); n != want {
+			t.Errorf("%d of %s are left", n, payload)
+		}
+	}
 }
