@@ -51,6 +51,11 @@ func (s erasures) Children(ctx context.Context, scope tenant.Scope, of run.ID, l
 	return s.ofRuns().Children(ctx, scope, of, limit)
 }
 
+// Unfinished looks at a run and those around it.
+func (s erasures) Unfinished(ctx context.Context, owner tenant.ID, of run.ID) (run.ID, error) {
+	return s.ofRuns().Unfinished(ctx, owner, of)
+}
+
 // Overwrite asks for it once the unit has committed.
 func (s erasures) Overwrite(context.Context) error {
 	s.NoteErased()

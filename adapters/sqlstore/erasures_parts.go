@@ -47,7 +47,7 @@ func (s erasures) RemovePart(ctx context.Context, j *job.Job) (next string, remo
 	case job.Keys:
 		removed.Keys, err = p.keys(ctx, j.Erasure().Subject)
 	case job.Notices:
-		err = p.notices(ctx)
+		err = p.notices(ctx, j.Erasure().Subject)
 	}
 	return next, removed, err
 }
@@ -270,16 +270,16 @@ func (p erasedPart) keys(ctx context.Context, of job.Subject) (removed int, err 
 	return int(n), err
 }
 
-// notices removes what other processes were told, where that is kept.
-func (p erasedPart) notices(ctx context.Context) error {
-	if !p.store.dialect.KeepsNotices {
+// notices removes what other processes were told of a sub-tenant, where that is kept. They are told of no entity.
+func (p erasedPart) notices(ctx context.Context, of job.Subject) error {
+	if !p.store.dialect.KeepsNotices || of != job.OfSubTenant {
 		return nil
 	}
 	name, err := json.Marshal(p.name)
 	if err != nil {
 		return err
 	}
-	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, ` `, `\\u0020`).Replace(string(name)) + "%"
+	pattern := `%{"t":"` + strings.ReplaceAll(string(p.owner), `_`, `\_`) + `","s":` + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, ` `, `\\u0020`).Replace(string(name)) + "%"
 	_, err = p.Exec(ctx, "remove notices", `DELETE FROM notices WHERE topic = $1 AND payload LIKE $2 ESCAPE '\'`, core.ListTopic, pattern)
 	return err
 }

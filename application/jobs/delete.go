@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -12,57 +13,76 @@ import (
 // deletedAtOnce is how many of the runs that a run started one unit of work removes.
 const deletedAtOnce = 100
 
+// errMoved says that runs were retried or removed by somebody else meanwhile.
+var errMoved = errors.New("runs are not what they were")
+
 // DeleteRun removes a run, after those that it started.
 func (s *Service) DeleteRun(ctx context.Context, who tenant.Caller, id run.ID) error {
 	if err := who.May(tenant.DeleteRun); err != nil {
 		return err
 	}
-	for {
+	for checked := false; ; {
 		var last bool
 		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-			batch, err := lowest(ctx, st, who.Scope, id)
+			if err := deletable(ctx, st, who, id, checked); err != nil {
+				return err
+			}
+			batch, err := lowest(ctx, st, who.Tenant(), id)
 			if err != nil {
 				return err
 			}
 			last = batch[0] == id
 			removed, err := st.Erasures.RemoveRuns(ctx, who.Tenant(), "", batch...)
-			if err == nil && removed.Runs < len(batch) { // one was retried at the same time
-				err = errNotFinished(batch[0])
+			if err == nil && removed.Runs < len(batch) {
+				err = errMoved
 			}
 			if err != nil {
 				return err
 			}
 			return st.Erasures.Overwrite(ctx)
 		})
-		if err != nil || last {
+		moved := errors.Is(err, errMoved)
+		if err != nil && !moved || err == nil && last {
 			return err
 		}
+		checked = !moved
 	}
 }
 
-// lowest finds runs below a run that have started no others, or the run itself. All on the way must have ended.
-func lowest(ctx context.Context, st outbound.Stores, scope tenant.Scope, id run.ID) ([]run.ID, error) {
+// deletable says whether there is the run and, unless that was checked, whether all around it have ended.
+func deletable(ctx context.Context, st outbound.Stores, who tenant.Caller, id run.ID, checked bool) error {
+	statuses, err := st.Runs.Families.Statuses(ctx, who.Scope, []run.ID{id})
+	if err != nil {
+		return err
+	}
+	if statuses[0] == "" {
+		return domain.Fail(domain.NotFound, "run_not_found", "There is no such run.")
+	}
+	if checked {
+		return nil
+	}
+	unfinished, err := st.Erasures.Unfinished(ctx, who.Tenant(), id)
+	if err == nil && unfinished != "" {
+		err = errNotFinished(unfinished)
+	}
+	return err
+}
+
+// lowest finds runs below a run that have started no others, or the run itself, whoever's they are.
+func lowest(ctx context.Context, st outbound.Stores, owner tenant.ID, id run.ID) ([]run.ID, error) {
 	for batch := []run.ID{id}; ; {
-		statuses, err := st.Runs.Families.Statuses(ctx, scope, batch)
-		if err != nil {
-			return nil, err
-		}
-		for i, status := range statuses {
-			switch {
-			case status == "":
-				return nil, domain.Fail(domain.NotFound, "run_not_found", "There is no such run.")
-			case !status.Finished():
-				return nil, errNotFinished(batch[i])
-			}
-		}
 		var below []run.ID
 		for _, one := range batch {
-			if below, err = st.Erasures.Children(ctx, scope, one, deletedAtOnce); err != nil || len(below) > 0 {
+			var err error
+			if below, err = st.Erasures.Children(ctx, tenant.All(owner), one, deletedAtOnce); err != nil {
+				return nil, err
+			}
+			if len(below) > 0 {
 				break
 			}
 		}
-		if err != nil || len(below) == 0 {
-			return batch, err
+		if len(below) == 0 {
+			return batch, nil
 		}
 		batch = below
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/adapters/sqlstore/searchtest"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/adapters/system"
 	recording "github.com/sluicehq/sluice/application/audit"
 	"github.com/sluicehq/sluice/application/fixture"
@@ -432,4 +433,95 @@ func TestARunIsDeletedWithAllThatIsAboutIt(t *testing.T) {
 		}
 		d.WantCode(remove(d.Caller), domain.NotFound, "run_not_found")
 	})
+}
+
+func TestARunIsNotDeletedWhileTheOneThatStartedItIsLive(t *testing.T) {
+	onEachStore(t, func(d *env) {
+		service := d.service(recording.NewWork(d.Raw, d.Clock, system.Random{}))
+		parent := d.aRun(name, "", unfinished)
+		item := d.aRun(name, "", func(s *run.State) { below(parent)(s); s.Cause, s.Item = run.CauseItem, []byte(`1`) })
+		child := d.aRun(name, "", below(parent))
+		d.Do(func(ctx context.Context, st outbound.Stores) error {
+			_, err := st.Runs.Runs.Start(ctx, parent, item, child)
+			return err
+		})
+		for _, one := range []*run.Run{item, child} {
+			d.WantCode(service.DeleteRun(d.Context(), d.Caller, one.ID()), domain.Conflict, "run_not_finished")
+			d.Do(func(ctx context.Context, st outbound.Stores) error {
+				removed, err := st.Erasures.RemoveRuns(ctx, d.Owner, "", one.ID())
+				if removed.Runs != 0 {
+					d.Errorf("%d runs were removed", removed.Runs)
+				}
+				return err
+			})
+		}
+		if _, err := d.Runs.Cancel(d.Context(), d.Caller, domain.IdempotencyKey{}, parent.ID(), ""); err != nil {
+			d.Fatal(err)
+		}
+		for _, one := range []*run.Run{item, child} {
+			if err := service.DeleteRun(d.Context(), d.Caller, one.ID()); err != nil {
+				d.Error(err)
+			}
+		}
+		if n := d.count("runs"); n != 1 {
+			d.Errorf("%d runs are left", n)
+		}
+	})
+}
+
+func TestNothingIsDeletedWhileARunFarBelowIsLive(t *testing.T) {
+	onEachStore(t, func(d *env) {
+		service := d.service(recording.NewWork(d.Raw, d.Clock, system.Random{}))
+		parent := d.aRun("else", "team", nil)
+		all := []*run.Run{parent}
+		for range 150 { // more than are removed at once
+			all = append(all, d.aRun("else", "", below(parent)))
+		}
+		live := d.aRun("else", "", func(s *run.State) { below(all[150])(s); unfinished(s) })
+		d.Do(func(ctx context.Context, st outbound.Stores) error {
+			_, err := st.Runs.Runs.Start(ctx, append(all, live)...)
+			return err
+		})
+		who := d.Caller
+		who.Scope = tenant.Only(d.Owner, "team")
+		d.WantCode(service.DeleteRun(d.Context(), who, parent.ID()), domain.Conflict, "run_not_finished")
+		if n := d.count("runs"); n != 152 {
+			d.Errorf("%d runs are left", n)
+		}
+		if _, err := d.Runs.Cancel(d.Context(), d.Caller, domain.IdempotencyKey{}, live.ID(), ""); err != nil {
+			d.Fatal(err)
+		}
+		if err := service.DeleteRun(d.Context(), who, parent.ID()); err != nil {
+			d.Fatal(err)
+		}
+		if n := d.count("runs"); n != 0 {
+			d.Errorf("%d runs are left", n)
+		}
+		d.WantCode(service.DeleteRun(d.Context(), who, parent.ID()), domain.NotFound, "run_not_found")
+	})
+}
+
+func TestNoticesOfOthersStayWhenASubTenantIsErased(t *testing.T) {
+	d := newEnv(fixture.New(t, sqlitetest.Open(t)))
+	own, theirs := `p {"t":"`+string(d.Owner)+`","s":"run","i":"own"}`, `p {"t":"tenant_else","s":"run","i":"else"}`
+	other := `p {"t":"` + string(d.Owner) + `","s":"b","k":"run","i":"other"}`
+	touch := func(statement string, payload string) (n int64) {
+		if err := d.Raw.Statements(d.Context(), func(u *core.Unit) (err error) {
+			n, err = u.Exec(d.Context(), "touch notices", statement, payload)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, payload := range []string{own, theirs, other} {
+		touch(`INSERT INTO notices (topic, payload) VALUES ('sluice_lists', $1)`, payload)
+	}
+	sub := tenant.SubTenantID("run")
+	d.erase(d.Raw, job.ErasureDraft{SubTenant: &sub})
+	for payload, want := range map[string]int64{own: 0, theirs: 1, other: 1} {
+		if n := touch(`UPDATE notices SET topic = topic WHERE payload = $1`, payload); n != want {
+			t.Errorf("%d of %s are left", n, payload)
+		}
+	}
 }

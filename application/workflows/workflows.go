@@ -2,6 +2,7 @@
 package workflows
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/sluicehq/sluice/domain"
@@ -29,6 +30,9 @@ func New(work outbound.UnitOfWork, signals outbound.RunSignals, clock outbound.C
 // Create makes a workflow.
 func (s *Service) Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d inbound.WorkflowDraft) (wf *workflow.Workflow, err error) {
 	if err = who.May(tenant.CreateWorkflow); err != nil {
+		return nil, err
+	}
+	if err = mayKeep(who, nil, d.RunDays); err != nil {
 		return nil, err
 	}
 	d.SubTenant, d.MaxRunDays = who.Scope.OrOwn(d.SubTenant), who.Settings.KeptRunDays()
@@ -82,7 +86,18 @@ func (s *Service) List(ctx context.Context, who tenant.Caller, f workflow.Filter
 // Update changes what the patch names.
 func (s *Service) Update(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected, p workflow.Patch) (*workflow.Workflow, error) {
 	p.MaxRunDays = who.Settings.KeptRunDays()
-	return s.change(ctx, who, id, at, func(wf *workflow.Workflow) error { return wf.Revise(p, s.clock.Now()) })
+	return s.change(ctx, who, id, at, func(wf *workflow.Workflow) error {
+		before := wf.RunDays()
+		return cmp.Or(wf.Revise(p, s.clock.Now()), mayKeep(who, before, wf.RunDays()))
+	})
+}
+
+// mayKeep returns nil where the days for which runs are kept stay, or the caller may delete runs.
+func mayKeep(who tenant.Caller, before, after *int) error {
+	if before == nil && after == nil || before != nil && after != nil && *before == *after {
+		return nil
+	}
+	return who.May(tenant.DeleteRun)
 }
 
 // Toggle makes an active workflow inactive and the reverse.

@@ -37,7 +37,7 @@ type Erasures interface {
 	Erase(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d job.ErasureDraft) (*job.Job, error)
 
 	// DeleteRun removes a run that has ended, with all that is about it, and the runs that it started. An unknown one is
-	// NotFound run_not_found; while one of them has not ended it is a Conflict run_not_finished.
+	// NotFound run_not_found; while one of them, or the one that started it, has not ended it is a Conflict run_not_finished.
 	DeleteRun(ctx context.Context, who tenant.Caller, id run.ID) error
 }
 

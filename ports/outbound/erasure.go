@@ -23,7 +23,10 @@ type ErasureRepository interface {
 	// Children returns at most limit of the runs that a run started.
 	Children(ctx context.Context, scope tenant.Scope, of run.ID, limit int) ([]run.ID, error)
 
-	// RemoveRuns removes those of the runs that have ended, or of a job, if one is named, all, with their histories, payloads and dedupe keys, the events about
+	// Unfinished returns one of a run, those below it and the one that started it that has not ended; empty where all have.
+	Unfinished(ctx context.Context, owner tenant.ID, of run.ID) (run.ID, error)
+
+	// RemoveRuns removes those of the runs that have ended and whose parents have, or of a job, if one is named, all, with their histories, payloads and dedupe keys, the events about
 	// them with their deliveries, the deliveries to hooks that started or continued them, and the answers that are
 	// kept for repeated requests and name them. Hooks still know by what keys they were delivered. None of them
 	// is left to the job. What is kept of hooks and for repeated requests the parts of a job go through.

@@ -109,6 +109,21 @@ func (s Erasures) Children(ctx context.Context, scope tenant.Scope, of run.ID, l
 	return ids, err
 }
 
+// Unfinished returns one of a run, those below it and the one that started it that has not ended.
+func (s Erasures) Unfinished(ctx context.Context, owner tenant.ID, of run.ID) (run.ID, error) {
+	var ids []run.ID
+	err := s.ReadRows(ctx, "find what has not ended around a run", &ids, `WITH RECURSIVE below (id) AS (
+			SELECT CAST($2 AS text)
+			UNION SELECT c.id FROM below CROSS JOIN runs c WHERE c.tenant_id = $1 AND c.parent_run_id = below.id AND c.parent_run_id <> '')
+		SELECT u.id FROM below CROSS JOIN runs u WHERE u.tenant_id = $1 AND u.id = below.id AND u.finished_at IS NULL
+		UNION ALL SELECT p.id FROM runs u CROSS JOIN runs p WHERE u.tenant_id = $1 AND u.id = $2 AND p.tenant_id = $1 AND p.id = u.parent_run_id AND p.finished_at IS NULL
+		LIMIT 1`, string(owner), string(of))
+	if len(ids) == 0 {
+		return "", err
+	}
+	return ids[0], err
+}
+
 // Past returns when something happened to runs, as their histories say, and when they came up, in milliseconds.
 func (s Erasures) Past(ctx context.Context, owner tenant.ID, ids []run.ID) (times map[int64]bool, err error) {
 	table, parameter, err := s.store.dialect.Keys(keysOf(owner, ids))
@@ -146,8 +161,8 @@ func (s Erasures) Past(ctx context.Context, owner tenant.ID, ids []run.ID) (time
 	return times, err
 }
 
-// Remove removes runs, and with the schema what belongs to them: those that have ended, or, for a job, all of them, which
-// are not its any more.
+// Remove removes runs, and with the schema what belongs to them: those that have ended and whose parents do not wait for
+// them, or, for a job, all of them, which are not its any more.
 func (s Erasures) Remove(ctx context.Context, owner tenant.ID, of job.ID, ids []run.ID) (int, error) {
 	table, parameter, err := s.store.dialect.Keys(keysOf(owner, ids))
 	if err != nil {
@@ -155,7 +170,8 @@ func (s Erasures) Remove(ctx context.Context, owner tenant.ID, of job.ID, ids []
 	}
 	condition := ``
 	if of == "" {
-		condition = ` AND finished_at IS NOT NULL`
+		condition = ` AND finished_at IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.parent_run_id AND p.finished_at IS NULL)`
 	}
 	var removed []struct {
 		ID        run.ID             `db:"id"`
