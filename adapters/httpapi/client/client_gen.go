@@ -1126,7 +1126,7 @@ type CreateWorkflow struct {
 	// Name A name for people.
 	Name string `json:"name"`
 
-	// RunRetentionDays For how many days its finished runs are kept, at most as many as those of the tenant; null is the same as leaving it out.
+	// RunRetentionDays For how many days its finished runs are kept, at most as many as those of the tenant; null is the same as leaving it out. Only who may delete runs sets or changes it: a secret key without permissions of its own, or an admin.
 	RunRetentionDays *int `json:"runRetentionDays,omitempty"`
 
 	// SubTenantID The sub-tenant it belongs to, if it does.
@@ -4332,7 +4332,7 @@ type UpdateWorkflow struct {
 	// Name A name for people.
 	Name *string `json:"name,omitempty"`
 
-	// RunRetentionDays For how many days its finished runs are kept, at most as many as those of the tenant; null takes it away.
+	// RunRetentionDays For how many days its finished runs are kept, at most as many as those of the tenant; null takes it away. Only who may delete runs sets or changes it: a secret key without permissions of its own, or an admin.
 	RunRetentionDays *int `json:"runRetentionDays,omitempty"`
 }
 
@@ -5693,8 +5693,8 @@ func (c *Client) StartJob(ctx context.Context, body StartJob, options ...Option)
 // DeleteRun sends DELETE /v1/gateway/runs/{id}.
 //
 // Deletes a run that has ended for ever, with its history, its payload and outputs, the runs that it started, the events about them with their
-// deliveries, the deliveries to hooks that started or continued them, and the answers that are kept for repeated requests and name them. While it, or a run that
-// it started, has not ended it is `409` `run_not_finished`: cancel it first. What a hook has delivered before still counts as delivered: a
+// deliveries, the deliveries to hooks that started or continued them, and the answers that are kept for repeated requests and name them. While it, a run that
+// it started, or the run that started it has not ended it is `409` `run_not_finished`: cancel that first. What a hook has delivered before still counts as delivered: a
 // sender who repeats it starts nothing. Everything about an entity or a sub-tenant is removed by `POST /v1/gateway/erasures`.
 //
 // **Key:** secret.
