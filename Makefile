@@ -47,13 +47,13 @@ build: ## Build bin/sluice, one static binary
 
 .PHONY: test
 test: ## Run all tests; fetches a real PostgreSQL where there is none
-	go test ./...
+	go test -timeout 20m ./...
 	SLUICE_TEST_STORE=postgres go test ./adapters/httpapi
 	@echo "all tests passed"
 
 .PHONY: race
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
-	go test -race -short -vet=off $(NOCHECKPTR) $(NORACE) $(RACE)
+	go test -timeout 20m -race -short -vet=off $(NOCHECKPTR) $(NORACE) $(RACE)
 
 .PHONY: fmt
 fmt: ## Format the code

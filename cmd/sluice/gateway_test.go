@@ -105,10 +105,15 @@ func signedInBy(t *testing.T, s server, printed string) (secret string) {
 	}
 	browser := &http.Client{Jar: jar}
 	for _, c := range []struct {
-		method, want string
-		status       int
-	}{{http.MethodGet, "demo@example.com", 200}, {http.MethodPost, "Demo · administers", 200}, {http.MethodGet, "not valid any more", 404}} {
-		r, err := http.NewRequestWithContext(t.Context(), c.method, s.url+"/console/l/"+secret, http.NoBody)
+		method, path, want string
+		status             int
+	}{
+		{http.MethodGet, "/console/l/" + secret, "demo@example.com", 200},
+		{http.MethodPost, "/console/l/" + secret, `<div id="app">`, 200},
+		{http.MethodGet, "/console/api/session", `"tenantName":"Demo"`, 200},
+		{http.MethodGet, "/console/l/" + secret, "not valid any more", 404},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, s.url+c.path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
