@@ -262,8 +262,11 @@ func (m *Memberships) locked(ctx context.Context, st outbound.Stores, owner tena
 	if err := at.Check(found.Membership.Revision()); err != nil {
 		return found, err
 	}
-	if becomes == tenant.AdminRole || found.User.IsDisabled() || !found.User.HasEntered() { // who cannot sign in does not count as an admin
+	if becomes == tenant.AdminRole || found.User.IsDisabled() {
 		return found, nil
+	}
+	if !found.User.HasEntered() { // not among those who are counted, of whom one stays all the same
+		admins++
 	}
 	return found, found.Membership.KeepAnAdmin(admins)
 }
