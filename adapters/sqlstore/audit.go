@@ -156,7 +156,7 @@ func auditList(owner tenant.ID, f audit.Filter) *core.List {
 }
 
 // List reads a page of a tenant's entries. Each single filter is answered by an index that has the order. The number of all
-// that fit costs as much as there are, in the index alone; that of a whole log is known from its chain, but for what waits
+// that fit costs as much as there are, in the index alone; that of a whole log is known from its chain, except for what waits
 // to be sealed.
 func (s auditLog) List(ctx context.Context, owner tenant.ID, f audit.Filter, q domain.Query) (domain.Page[audit.Entry], error) {
 	l := auditList(owner, f)

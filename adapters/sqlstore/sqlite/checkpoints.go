@@ -24,7 +24,7 @@ const (
 // A log of which nothing may be left is emptied, for which readers and writers have to rest for a moment: who would wait
 // for longer goes on, and it is tried again.
 const (
-	emptyPatience = 20 // milliseconds
+	emptyTimeout = 20 // milliseconds
 	emptyPause    = time.Second
 )
 
@@ -35,14 +35,14 @@ func emptyLog(ctx context.Context, db *sqlx.DB) bool {
 		return false
 	}
 	defer func() { _ = conn.Close() }() // which returns it
-	patience := func(ms int) error {
+	setTimeout := func(ms int) error {
 		_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", ms))
 		return err
 	}
-	if patience(emptyPatience) != nil {
+	if setTimeout(emptyTimeout) != nil {
 		return false
 	}
-	defer func() { _ = patience(busyTimeout) }() // which needs no disk
+	defer func() { _ = setTimeout(busyTimeout) }() // which needs no disk
 	var busy, pages, done int
 	err = conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &done)
 	return err == nil && busy == 0
