@@ -25,7 +25,7 @@ const (
 // for longer goes on, and it is tried again.
 const (
 	emptyTimeout = 20 // milliseconds
-	emptyPause    = time.Second
+	emptyPause   = time.Second
 )
 
 // emptyLog copies the write-ahead log into the database, and says whether nothing of it is left.
