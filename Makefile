@@ -97,12 +97,7 @@ deploy/browser/node_modules: deploy/browser/package-lock.json
 .PHONY: e2e
 e2e: deploy/browser/node_modules ## Drive the console, pages for answers and answers to hooks in a real browser (needs Node; installs Chromium on Debian)
 	@command -v chromium chromium-browser google-chrome >/dev/null || deploy/browser/install-chromium
-	SLUICE_TEST_BROWSER=1 go test -count=1 -v -timeout 30m ./deploy/browser
-
-.PHONY: browser-test
-browser-test: deploy/browser/node_modules ## Of e2e what is quick: pages for answers, and answers to hooks
-	@command -v chromium chromium-browser google-chrome >/dev/null || deploy/browser/install-chromium
-	SLUICE_TEST_BROWSER=1 go test -count=1 -timeout 10m -skip '^TestTheConsoleInABrowser$$' ./deploy/browser
+	SLUICE_TEST_BROWSER=1 go test -count=1 -v -timeout 20m ./deploy/browser
 
 $(CONSOLE)/node_modules: $(CONSOLE)/package-lock.json
 	cd $(CONSOLE) && npm ci --loglevel=error --no-audit --no-fund
@@ -197,15 +192,15 @@ image-check: build ## Build the container image and try it (installs buildah on 
 
 # The parts that need Node are left out where there is none, and the last line says so.
 .PHONY: ci
-ci: tidy-check wire-check client-check lint chart test race build $(if $(NODE),openapi-lint client-npm-check console-check browser-test) ## Run everything that must pass
+ci: tidy-check wire-check client-check lint chart test race build $(if $(NODE),openapi-lint client-npm-check console-check e2e) ## Run everything that must pass
 ifdef NODE
 	@echo "ci passed"
 else
 	@echo "########################################################################"
-	@echo "## SKIPPED, because there is no Node (npm) here: openapi-lint, client-npm-check, console-check, browser-test."
+	@echo "## SKIPPED, because there is no Node (npm) here: openapi-lint, client-npm-check, console-check, e2e."
 	@echo "## What the API description says was NOT checked by Redocly, nor was the"
 	@echo "## TypeScript client, nor the console. Install Node 20 or later and run:"
-	@echo "## make openapi-lint client-npm-check console-check browser-test"
+	@echo "## make openapi-lint client-npm-check console-check e2e"
 	@echo "########################################################################"
 	@echo "ci passed, but for what was skipped"
 endif

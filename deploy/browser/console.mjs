@@ -1,15 +1,17 @@
-// Drives the console as a person does, story by story: each file of stories/ is one, in the order of their names, and begins signed in
-// on the overview. Standard input is {executable, url, link, key, control, pictures, looks}: link signs in, key is the tenant's secret
-// key, control is asked to restart the gateway, pictures is a folder for pictures or empty, looks are colour schemes and widths.
-// Standard output is what was found: by story, each a list of texts.
+// Drives the console as a person does, story by story: each file of stories/ is one, in the order of their names. The first is that of a newcomer,
+// who comes in by the link of sluice dev; each other one begins on the overview of a tenant of its own with the example workflow, so that none
+// depends on another. Standard input is {executable, url, link, key, control, pictures, failures, looks, only}: link signs in, key is the secret key
+// of the newcomer's tenant, control restarts the gateway and runs commands, pictures is a folder for pictures or empty, failures one for those of
+// stories that fail, looks are colour schemes and widths. Standard output is {findings, lines}: by story a list of texts, and a table of figures.
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { chromium } from "playwright-core";
+import { vitals } from "./vitals.mjs";
 
-const { executable, url, link, key, control, pictures, looks, only } = JSON.parse(await text(process.stdin));
+const { executable, url, link, key: newcomersKey, control, pictures, failures, looks, only } = JSON.parse(await text(process.stdin));
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const viewports = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } };
 if (pictures) mkdirSync(pictures, { recursive: true });
@@ -18,78 +20,132 @@ const browser = await chromium.launch({
   executablePath: executable,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
-const context = await browser.newContext({ viewport: viewports.wide, locale: "en-GB", permissions: ["clipboard-read", "clipboard-write"] });
-context.setDefaultTimeout(20_000);
+/** A session of the browser: cookies and settings of its own. */
+const newSession = async () => {
+  const context = await browser.newContext({ viewport: viewports.wide, locale: "en-GB", permissions: ["clipboard-read", "clipboard-write"] });
+  context.setDefaultTimeout(15_000);
+  return context;
+};
+const signedIn = await newSession();
 const findings = {};
-const measured = {};
+const figures = vitals();
 
-// Where somebody is signed in, and the tenant whose pages are shown.
-const opened = await context.newPage();
-await opened.goto(link);
-await opened.getByRole("button", { name: "Sign in" }).click();
-await opened.waitForURL(/\/console\/t\/tenant_\w+$/);
-const home = opened.url();
-await opened.close();
+/** What axe looks for: everything once, and in other looks what depends on them. */
+const allRules = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
+const rulesOf = { colour: ["color-contrast", "link-in-text-block"], width: ["target-size", "scrollable-region-focusable", "region", "landmark-unique", "page-has-heading-one"] };
 
-for (const file of readdirSync(new URL("stories", import.meta.url)).sort()) {
+/** Runs a command of the operator, and returns what it prints as JSON. */
+const sluice = async (...args) => {
+  const answer = await fetch(`${control}/command`, { method: "POST", body: JSON.stringify([...args, "--json"]) });
+  const printed = await answer.text();
+  assert.equal(answer.status, 200, printed);
+  return JSON.parse(printed);
+};
+
+/** The tenant of the newcomer, or one of its own for a story. */
+const tenantFor = async (name) => {
+  if (name === "overview") return { home: newcomersHome, key: newcomersKey };
+  const { tenantId, secretKey } = await sluice("tenant", "create", "--name", "Acme", "--example");
+  await sluice("member", "add", "--tenant", tenantId, "--email", "demo@example.com", "--role", "admin");
+  return { home: `${url}/console/t/${tenantId}`, key: secretKey };
+};
+
+/** Comes in by the link that sluice dev prints, and returns where that leads. */
+const comeIn = async (page) => {
+  await page.goto(link);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(/\/console\/t\/tenant_\w+$/);
+  return page.url();
+};
+
+/** Says what went wrong, and where in the story. */
+const describe = (failure, file) => {
+  const text = String(failure.stack ?? failure).replaceAll(/\x1b\[\d+m/g, "");
+  const line = text.match(new RegExp(`${file}:(\\d+)`))?.[1];
+  return `failed at ${file}:${line ?? "?"}: ${text.split(/\n\s+at /)[0]}`;
+};
+
+const stories = readdirSync(new URL("stories", import.meta.url)).sort();
+let newcomersHome;
+for (const file of stories) {
   const name = file.replace(/^\d+-|\.mjs$/g, "");
   if (only && !name.includes(only)) continue;
+  const began = performance.now();
   const found = [];
-  const page = await context.newPage();
+  findings[name] = found;
   const tolerated = [];
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type()) && !tolerated.some((pattern) => pattern.test(message.text()))) found.push(`console: ${message.text()}`);
-  });
-  page.on("pageerror", (error) => found.push(`uncaught: ${error.stack ?? error}`));
-  await page.exposeFunction("policyViolated", (what) => found.push(`policy: ${what}`));
-  await page.addInitScript(() => addEventListener("securitypolicyviolation", (e) => globalThis.policyViolated(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`)));
+  const refused = []; // the last answers that were no success
+
+  /** Opens a page whose mistakes fail the story. */
+  const newPage = async (context) => {
+    const page = await context.newPage();
+    page.on("console", (message) => {
+      const text = `${message.text()} ${message.location().url ?? ""}`;
+      if (["error", "warning"].includes(message.type()) && !tolerated.some((pattern) => pattern.test(text))) found.push(`console: ${text}`);
+    });
+    page.on("pageerror", (error) => found.push(`uncaught: ${error.stack ?? error}`));
+    page.on("response", (response) => response.status() >= 400 && refused.push(`${response.request().method()} ${new URL(response.url()).pathname} ${response.status()}`));
+    await page.exposeFunction("policyViolated", (what) => found.push(`policy: ${what}`));
+    await page.addInitScript(() => addEventListener("securitypolicyviolation", (e) => globalThis.policyViolated(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`)));
+    await figures.watch(page);
+    return page;
+  };
+  const page = await newPage(signedIn);
 
   /** Asks axe about what is shown now, in each look, and takes a picture of it. */
-  const examine = async (as) => {
-    for (const [colorScheme, width] of looks) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await page.setViewportSize(viewports[width]);
-      if (pictures) await page.screenshot({ path: join(pictures, `${as}-${colorScheme}-${width}.png`) });
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate(() => axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+  const examine = async (as, shown = page) => {
+    if (looks.length === 0) return;
+    await shown.evaluate(() => void (globalThis.isExamined = true));
+    await shown.evaluate(axe);
+    for (const [at, [colorScheme, width]] of looks.entries()) {
+      await shown.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await shown.setViewportSize(viewports[width]);
+      if (pictures) await shown.screenshot({ path: join(pictures, `${as}-${colorScheme}-${width}.png`) });
+      const runOnly = at === 0 ? allRules : { type: "rule", values: [...(colorScheme === looks[0][0] ? [] : rulesOf.colour), ...(width === looks[0][1] ? [] : rulesOf.width)] };
+      const { violations } = await shown.evaluate((runOnly) => axe.run(document, { runOnly, resultTypes: ["violations"] }), runOnly);
       for (const v of violations) found.push(`axe, ${as} ${colorScheme} ${width}: ${v.id}: ${v.nodes.map((n) => `${n.html} (${n.failureSummary})`).join(" ")}`.slice(0, 1500));
-      if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) found.push(`${as} ${colorScheme} ${width}: it scrolls sideways`);
+      if (await shown.evaluate(() => document.documentElement.scrollWidth > innerWidth)) found.push(`${as} ${colorScheme} ${width}: it scrolls sideways`);
     }
-    await page.emulateMedia({ colorScheme: "light" });
-    await page.setViewportSize(viewports.wide);
+    await shown.emulateMedia({ colorScheme: looks[0][0], reducedMotion: "no-preference" });
+    await shown.setViewportSize(viewports.wide);
+    await shown.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+    await shown.evaluate(() => void (globalThis.isExamined = false));
   };
 
-  /** Calls the API with a key, as a tenant's server does. */
-  const call = (method, path, body, withKey = key) =>
-    fetch(`${url}/v1/gateway${path}`, { method, headers: { "X-API-Key": withKey, "Content-Type": "application/json" }, body: body && JSON.stringify(body) });
-
-  const story = {
-    page,
-    home,
-    url,
-    assert,
-    call,
-    examine,
-    /** Opens a page of the tenant by its address: "keys". */
-    open: (path) => page.goto(path ? `${home}/${path}` : home),
-    /** Says that the browser may complain of something, such as an answer that is no success. */
-    tolerate: (pattern) => tolerated.push(pattern),
-    /** Keeps a figure for the report. */
-    measure: (what, value) => {
-      measured[what] = value;
-    },
-    restartGateway: async () => assert.equal((await fetch(control, { method: "POST" })).status, 200),
-  };
   try {
+    newcomersHome ??= await comeIn(page);
+    const { home, key } = await tenantFor(name);
     await page.goto(home);
     const { default: run } = await import(new URL(`stories/${file}`, import.meta.url));
-    await run(story);
+    await run({
+      page,
+      home,
+      url,
+      assert,
+      examine,
+      sluice,
+      /** Opens a page of somebody else, who is not signed in. */
+      otherPage: async () => newPage(await newSession()),
+      /** Calls the API with a key, as a tenant's server does. */
+      call: (method, path, body, withKey = key) =>
+        fetch(`${url}/v1/gateway${path}`, { method, headers: { "X-API-Key": withKey, "Content-Type": "application/json" }, body: body && JSON.stringify(body) }),
+      /** Opens a page of the tenant by its address: "keys". */
+      open: (path) => page.goto(path ? `${home}/${path}` : home),
+      /** Says that the browser may complain of something, such as an answer that is no success. */
+      tolerate: (pattern) => tolerated.push(pattern),
+      weighFirstView: () => figures.weighFirstView(page),
+      restartGateway: async () => assert.equal((await fetch(`${control}/restart`, { method: "POST" })).status, 200),
+    });
   } catch (failure) {
-    found.push(`failed: ${failure.stack ?? failure}`);
-    if (pictures) await page.screenshot({ path: join(pictures, `failed-${name}.png`) }).catch(() => {});
+    mkdirSync(failures, { recursive: true });
+    const picture = join(failures, `${name}.png`);
+    await page.screenshot({ path: picture }).catch(() => {});
+    found.push(`${describe(failure, file)}\nat ${page.url()}; picture: ${picture}${refused.length > 0 ? `; refused before: ${refused.slice(-5).join(", ")}` : ""}`);
   }
-  findings[name] = found;
   await page.close();
+  process.stderr.write(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s${found.length > 0 ? ", with findings" : ""}\n`);
 }
 await browser.close();
-process.stdout.write(JSON.stringify({ findings, measured }));
+const { lines, failed } = figures.report();
+if (failed.length > 0) findings.figures = failed;
+process.stdout.write(JSON.stringify({ findings, lines }));

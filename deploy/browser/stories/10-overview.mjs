@@ -1,7 +1,8 @@
 // A newcomer comes in by the link of sluice dev, sees the example workflow and runs it without a terminal.
-export default async ({ page, assert, examine, open }) => {
+export default async ({ page, assert, examine, open, weighFirstView }) => {
   await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
   await page.getByText("No run has failed").waitFor();
+  await weighFirstView();
   await examine("overview");
 
   await page.getByRole("link", { name: "Workflows" }).first().click();

@@ -93,12 +93,14 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
     await page.getByRole("button", { name: "Create the connection" }).click();
     await page.getByText("A person has to consent").or(page.getByText("Nothing was asked for yet")).first().waitFor();
     const popup = page.context().waitForEvent("page");
-    await page.getByRole("button", { name: "Connect" }).click();
+    await page.getByRole("button", { name: "Connect", exact: true }).click();
     const consent = await popup;
     await page.getByText("Waiting for your consent").waitFor();
     await examine("oauth-connection");
+    const go = consent.getByRole("link", { name: /^Continue to/ });
+    await go.waitFor();
     assert.equal(await consent.evaluate(() => window.opener), null);
-    await consent.getByRole("link", { name: /^Continue to/ }).click();
+    await go.click();
     await consent.getByText("You can close this window").waitFor();
     await consent.close();
     await page.getByText("Contacts is connected").waitFor();
