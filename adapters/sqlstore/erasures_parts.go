@@ -24,6 +24,7 @@ import (
 const (
 	fewRecords  = 8
 	manyRecords = 200
+	manyRuns    = 5000 // identifiers only
 )
 
 // RemovePart removes what is about somebody.
@@ -32,7 +33,7 @@ func (s erasures) RemovePart(ctx context.Context, j *job.Job) (next string, remo
 	if err != nil {
 		return "", removed, err
 	}
-	p := erasedPart{s, j.Tenant(), j.Name(), j.Erasure().After, until}
+	p := erasedPart{s, j, j.Tenant(), j.Name(), j.Erasure().After, until}
 	switch j.Erasure().Part {
 	case job.HookDeliveries:
 		next, removed.HookDeliveries, err = p.hookDeliveries(ctx)
@@ -48,6 +49,8 @@ func (s erasures) RemovePart(ctx context.Context, j *job.Job) (next string, remo
 		removed.Keys, err = p.keys(ctx, j.Erasure().Subject)
 	case job.Notices:
 		err = p.notices(ctx, j.Erasure().Subject)
+	case job.ErasedRuns:
+		next, err = p.erasedRuns(ctx)
 	}
 	return next, removed, err
 }
@@ -55,6 +58,7 @@ func (s erasures) RemovePart(ctx context.Context, j *job.Job) (next string, remo
 // erasedPart is where an erasure goes on in a part.
 type erasedPart struct {
 	erasures
+	job   *job.Job
 	owner tenant.ID
 	name  string // empty for nobody's in particular
 	after string
@@ -66,23 +70,23 @@ func (p erasedPart) mentioned(text []byte) bool { return job.Mentions(text, p.na
 // runID is what an identifier of a run looks like.
 var runID = regexp.MustCompile(`\brun_[0-9a-z]{26}\b`)
 
-// orphaned says which of the texts name a run that is not there any more.
-func (p erasedPart) orphaned(ctx context.Context, texts [][]byte) ([]bool, error) {
+// ofErased says which of the texts name a run that the erasure has removed. Those of others may be gone, too, and are none of its business.
+func (p erasedPart) ofErased(ctx context.Context, texts [][]byte) ([]bool, error) {
 	named := make(map[run.ID]bool)
 	for _, text := range texts {
 		for _, id := range runID.FindAll(text, -1) {
 			named[run.ID(id)] = true
 		}
 	}
-	missing, err := p.ofRuns().Missing(ctx, p.owner, slices.Collect(maps.Keys(named)))
+	erased, err := p.ofRuns().Erased(ctx, p.job, slices.Collect(maps.Keys(named)))
 	if err != nil {
 		return nil, err
 	}
-	orphaned := make([]bool, len(texts))
+	is := make([]bool, len(texts))
 	for i, text := range texts {
-		orphaned[i] = slices.ContainsFunc(runID.FindAll(text, -1), func(id []byte) bool { return missing[run.ID(id)] })
+		is[i] = slices.ContainsFunc(runID.FindAll(text, -1), func(id []byte) bool { return erased[run.ID(id)] })
 	}
-	return orphaned, nil
+	return is, nil
 }
 
 // cut takes a place apart, which is what two texts are put together to; both are empty at the beginning.
@@ -91,7 +95,8 @@ func (p erasedPart) cut() (first, second string) {
 	return first, second
 }
 
-// hookDeliveries removes deliveries that name somebody, or a run that is gone. One that nobody can decrypt is removed, too.
+// hookDeliveries removes deliveries that name somebody, or a run that was removed. Where somebody is meant, one that nobody can
+// decrypt is removed, too.
 func (p erasedPart) hookDeliveries(ctx context.Context) (next string, removed int, err error) {
 	trg, id := p.cut()
 	var rows []struct {
@@ -109,7 +114,7 @@ func (p erasedPart) hookDeliveries(ctx context.Context) (next string, removed in
 	for i, row := range rows {
 		started[i] = []byte(row.Runs)
 	}
-	orphaned, err := p.orphaned(ctx, started)
+	ofErased, err := p.ofErased(ctx, started)
 	if err != nil {
 		return "", 0, err
 	}
@@ -120,7 +125,7 @@ func (p erasedPart) hookDeliveries(ctx context.Context) (next string, removed in
 			return "", removed, err
 		}
 		head, body, _ := strings.Cut(plain, "\n")
-		if err == nil && !orphaned[i] && !p.mentioned([]byte(head)) && !p.mentioned([]byte(body)) {
+		if (err == nil || p.name == "") && !ofErased[i] && !p.mentioned([]byte(head)) && !p.mentioned([]byte(body)) {
 			continue
 		}
 		if err := p.removeDelivery(ctx, p.owner, row.Trigger, row.ID); err != nil {
@@ -176,13 +181,13 @@ func (p erasedPart) answers(ctx context.Context) (next string, removed int, err 
 		}
 		texts[i] = slices.Concat([]byte(row.Scope+"\n"), answer)
 	}
-	orphaned, err := p.orphaned(ctx, texts)
+	ofErased, err := p.ofErased(ctx, texts)
 	if err != nil {
 		return "", 0, err
 	}
 	for i, row := range rows {
 		answer := texts[i][len(row.Scope)+1:]
-		if !orphaned[i] && !p.mentioned(answer) && !p.mentioned([]byte(row.Key)) && !p.mentioned([]byte(row.Scope)) {
+		if !ofErased[i] && !p.mentioned(answer) && !p.mentioned([]byte(row.Key)) && !p.mentioned([]byte(row.Scope)) {
 			continue
 		}
 		if err := p.removeAnswer(ctx, p.owner, row); err != nil {
@@ -282,4 +287,13 @@ func (p erasedPart) notices(ctx context.Context, of job.Subject) error {
 	pattern := `%{"t":"` + strings.ReplaceAll(string(p.owner), `_`, `\_`) + `","s":` + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, ` `, `\\u0020`).Replace(string(name)) + "%"
 	_, err = p.Exec(ctx, "remove notices", `DELETE FROM notices WHERE topic = $1 AND payload LIKE $2 ESCAPE '\'`, core.ListTopic, pattern)
 	return err
+}
+
+// erasedRuns forgets what was removed, a few at a time.
+func (p erasedPart) erasedRuns(ctx context.Context) (next string, err error) {
+	n, err := p.ofRuns().Forget(ctx, p.job, manyRuns)
+	if n > 0 {
+		next = "more"
+	}
+	return next, err
 }

@@ -309,6 +309,42 @@ func (s carelessLog) Erase(ctx context.Context, e audit.Entry) error {
 	return s.AuditLog.Erase(ctx, e)
 }
 
+// Runs of others may be gone since they were old, and what is kept of them is none of the business of an erasure.
+func TestAnErasureLeavesWhatIsKeptOfOthersWhoseRunsAreGone(t *testing.T) {
+	onEachStore(t, func(d *env) {
+		d.fillFor(job.OfEntity)
+		kept := []string{"hook_deliveries", "outcomes"}
+		swept := newID[run.ID](run.IDPrefix)
+		var trg string
+		err := d.Raw.Statements(d.Context(), func(u *core.Unit) error {
+			return u.ReadRow(d.Context(), "find a hook", &trg, `SELECT trigger_id FROM hooks WHERE tenant_id = $1`, string(d.Owner))
+		})
+		if err != nil {
+			d.Fatal(err)
+		}
+		at := d.Clock.Now().Add(-time.Minute)
+		d.Do(func(ctx context.Context, st outbound.Stores) error {
+			return errors.Join(
+				st.Hooks.Deliveries.Add(ctx, &hook.Received{
+					ID: newID[hook.DeliveryID]("hdl"), Tenant: d.Owner, Trigger: trigger.ID(trg), At: at, Verdict: hook.Accepted, Runs: []run.ID{swept},
+					Request: hook.Request{Method: "POST", Address: "/", Headers: hook.Headers{}, Body: []byte(`{"who":"else"}`), At: at},
+				}),
+				st.Idempotency.Record(ctx, d.Owner, domain.IdempotencyKey{Scope: "POST /x", Key: "of others", Fingerprint: "f", Answer: func(any) ([]byte, error) {
+					return []byte(`{"id":"` + string(swept) + `"}`), nil
+				}}, nil, at),
+			)
+		})
+		before := []int{d.count(kept[0]), d.count(kept[1])}
+		removed := d.erase(d.Raw, subjects()[job.OfEntity]).Erasure().Removed
+		if removed.HookDeliveries != 3 || removed.Answers != 3 || d.count(kept[0]) != before[0]-3 || d.count(kept[1]) != before[1]-3 {
+			d.Errorf("%d deliveries and %d answers were removed", removed.HookDeliveries, removed.Answers)
+		}
+		if n := d.count("erased_runs"); n != 0 {
+			d.Errorf("%d runs are still noted", n)
+		}
+	})
+}
+
 func TestTheSearchFindsWhatAnErasureLeavesOut(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		for _, part := range []job.Part{job.Runs, job.HookDeliveries, job.Events, job.Answers, job.Samples, job.Jobs, job.Keys, job.AuditLog, job.OperatorsLog} {
@@ -346,8 +382,16 @@ func TestAnErasureByFilterRemovesRunsAndWhatBelongsToThem(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		ids := d.runs(3, run.StatusFailed)
 		kept := d.runs(1, run.StatusPaused)
+		d.Do(func(ctx context.Context, st outbound.Stores) (err error) {
+			for _, of := range []run.ID{ids[1], kept[0]} {
+				err = errors.Join(err, st.Idempotency.Record(ctx, d.Owner, domain.IdempotencyKey{Scope: "POST /x", Key: string(of), Fingerprint: "f", Answer: func(any) ([]byte, error) {
+					return []byte(`{"id":"` + string(of) + `"}`), nil
+				}}, nil, d.Clock.Now()))
+			}
+			return err
+		})
 		j := d.erase(d.Raw, job.ErasureDraft{Filter: &run.Filter{Status: run.StatusFailed}})
-		if left := d.RunsOf(d.Owner); len(left) != 1 || left[0].ID != kept[0] || j.Done() != len(ids) {
+		if left := d.RunsOf(d.Owner); len(left) != 1 || left[0].ID != kept[0] || j.Done() != len(ids) || j.Erasure().Removed.Answers != 1 || d.count("outcomes") != 1 {
 			d.Errorf("%d are left; %+v", len(left), j.State())
 		}
 		j = d.erase(d.Raw, job.ErasureDraft{Filter: &run.Filter{}})

@@ -34,7 +34,8 @@ const (
 	Keys           Part = "keys"
 	AuditLog       Part = "auditLog"
 	OperatorsLog   Part = "operatorsLog"
-	Notices        Part = "notices" // to other processes
+	Notices        Part = "notices"    // to other processes
+	ErasedRuns     Part = "erasedRuns" // which it has noted itself
 )
 
 // Subject says what an erasure is about.
@@ -49,10 +50,10 @@ const (
 
 // parts lists what an erasure goes through. What was before a time says nothing of what there is now.
 func (s Subject) parts(before bool) []Part {
-	all := []Part{Runs, HookDeliveries, Events, Answers, Jobs, Keys, AuditLog, OperatorsLog, Notices}
+	all := []Part{Runs, HookDeliveries, Events, Answers, Jobs, Keys, AuditLog, OperatorsLog, Notices, ErasedRuns}
 	switch {
 	case s == OfFilter:
-		return []Part{Runs}
+		return []Part{Runs, HookDeliveries, Answers, ErasedRuns}
 	case before:
 		return all
 	case s == OfSubTenant:

@@ -25,11 +25,12 @@ type ErasureRepository interface {
 	// RemoveRuns removes those of the runs that have ended and whose parents have, or of a job, if one is named, all, with their histories, payloads and dedupe keys, the events about
 	// them with their deliveries, the deliveries to hooks that started or continued them, and the answers that are
 	// kept for repeated requests and name them. Hooks still know by what keys they were delivered. None of them
-	// is left to the job. What is kept of hooks and for repeated requests the parts of a job go through.
+	// is left to the job. What is kept of hooks and for repeated requests the parts of a job go through: until it ends it knows which
+	// runs it has removed.
 	RemoveRuns(ctx context.Context, owner tenant.ID, of job.ID, runs ...run.ID) (job.Removed, error)
 
 	// RemovePart looks at the next records of the part that an erasure is in, behind the one that it has come to, and removes
-	// those that are about whom it is about. next is the last one that it has looked at; empty where none is left.
+	// those that are about whom it is about, or about runs that it has removed. next is the last one that it has looked at; empty where none is left.
 	RemovePart(ctx context.Context, j *job.Job) (next string, removed job.Removed, err error)
 
 	// Overwrite has what was removed overwritten in the files of the database soon after the unit has committed, where

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -188,24 +189,41 @@ func (s Erasures) Remove(ctx context.Context, owner tenant.ID, of job.ID, ids []
 		s.NoteLists(change.Change{Tenant: owner, SubTenant: one.SubTenant, Kind: change.Run, Operation: change.Deleted, ID: string(one.ID), Workflow: one.Workflow, Parent: one.Parent})
 	}
 	if of != "" {
+		_, err = s.Exec(ctx, "note erased runs", `INSERT INTO erased_runs (tenant_id, job_id, run_id) SELECT r.tenant_id, CAST($2 AS text), r.id FROM `+table+` WHERE true
+			ON CONFLICT (tenant_id, job_id, run_id) DO NOTHING`, parameter, string(of))
+		if err != nil {
+			return 0, err
+		}
 		_, err = s.Exec(ctx, "take runs from a job", `DELETE FROM job_runs WHERE tenant_id = $2 AND job_id = $3 AND run_id IN (SELECT r.id FROM `+table+`)`, parameter, string(owner), string(of))
 	}
 	return len(removed), err
 }
 
-// Missing returns those of the runs that are not there any more.
-func (s Erasures) Missing(ctx context.Context, owner tenant.ID, ids []run.ID) (map[run.ID]bool, error) {
-	statuses, err := families(s).Statuses(ctx, tenant.All(owner), ids)
-	if err != nil {
-		return nil, err
-	}
-	missing := make(map[run.ID]bool)
-	for i, status := range statuses {
-		if status == "" {
-			missing[ids[i]] = true
+// Erased returns those of the runs that an erasure has removed.
+func (s Erasures) Erased(ctx context.Context, j *job.Job, ids []run.ID) (map[run.ID]bool, error) {
+	erased := make(map[run.ID]bool)
+	for part := range slices.Chunk(ids, 1000) {
+		table, parameter, err := s.store.dialect.Keys(keysOf(j.Tenant(), part))
+		if err != nil {
+			return nil, s.Fail(err)
+		}
+		var found []run.ID
+		err = s.ReadRows(ctx, "find erased runs", &found, `SELECT e.run_id FROM `+table+` CROSS JOIN erased_runs e WHERE e.tenant_id = r.tenant_id AND e.job_id = $2 AND e.run_id = r.id`, parameter, string(j.ID()))
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range found {
+			erased[id] = true
 		}
 	}
-	return missing, nil
+	return erased, nil
+}
+
+// Forget removes at most limit of the notes of what an erasure has removed.
+func (s Erasures) Forget(ctx context.Context, j *job.Job, limit int) (int, error) {
+	n, err := s.Exec(ctx, "forget erased runs", `DELETE FROM erased_runs WHERE tenant_id = $1 AND job_id = $2 AND run_id IN (
+		SELECT run_id FROM erased_runs WHERE tenant_id = $1 AND job_id = $2 ORDER BY run_id LIMIT $3)`, string(j.Tenant()), string(j.ID()), limit)
+	return int(n), err
 }
 
 var errNotErasing = errors.New("the job erases nothing")

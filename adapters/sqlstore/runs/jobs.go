@@ -321,6 +321,10 @@ func (s jobs) Update(ctx context.Context, j *job.Job) error {
 		args, upTo = append(args, string(st.Cursor)), ` AND run_id <= $3`
 	}
 	_, err = s.Exec(ctx, "forget runs of a job", `DELETE FROM job_runs WHERE tenant_id = $1 AND job_id = $2`+upTo, args...)
+	if err != nil || st.Status == job.Running {
+		return err
+	}
+	_, err = s.Exec(ctx, "forget erased runs of a job", `DELETE FROM erased_runs WHERE tenant_id = $1 AND job_id = $2`, args...)
 	return err
 }
 
