@@ -202,7 +202,7 @@ else
 	@echo "## TypeScript client, nor the console. Install Node 20 or later and run:"
 	@echo "## make openapi-lint client-npm-check console-check e2e"
 	@echo "########################################################################"
-	@echo "ci passed, but for what was skipped"
+	@echo "ci passed, except for what was skipped"
 endif
 
 .PHONY: clean

@@ -44,7 +44,7 @@ type prepared struct {
 	err    error
 }
 
-// enqueue begins attempts, as many as a run may have at the same time, except those that are
+// enqueue begins attempts, as many as a run may have at the same time, except for those that are
 // being made already. The others are queued.
 func (j *job) enqueue(wanted []run.Execute) {
 	for _, e := range wanted {

@@ -132,9 +132,9 @@ func TestTheUnitsOfABacklogYieldWhereOthersHaveRuns(t *testing.T) {
 	for claim, c := range map[string]struct {
 		backlog, others, want bool
 	}{
-		"a backlog beside others":            {true, true, true},
+		"a backlog next to others":            {true, true, true},
 		"a backlog alone":                    {true, false, false},
-		"few runs of others beside backlogs": {false, true, false},
+		"few runs of others next to backlogs": {false, true, false},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			between, store := newContention(time.Now()), &yields{}
@@ -364,7 +364,7 @@ func TestRunsThatAreTriedAloneComputeOneAfterTheOther(t *testing.T) {
 	other := job(true)
 	other.interrupt(errLeaseLost)
 	if _, err := other.acquireTurn(); !errors.Is(err, errLeaseLost) {
-		t.Errorf("a second one computes beside it: %v", err)
+		t.Errorf("a second one computes next to it: %v", err)
 	}
 	if _, err := job(false).acquireTurn(); err != nil {
 		t.Errorf("any other run waits: %v", err)

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
-// database opens the database of a binary beside the program.
+// database opens the database of a binary next to the program.
 func (b binary) database() *sql.DB {
 	b.Helper()
 	address := strings.TrimPrefix(b.environ[0], "SLUICE_DATABASE_URL=")

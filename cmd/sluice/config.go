@@ -35,7 +35,7 @@ type config struct {
 	DatabaseURL     string        `env:"DATABASE_URL" envDefault:"sqlite:data/sluice.db" help:"where everything is kept: sqlite:<file> or postgres://user:password@host:port/database?sslmode=…"`
 	DatabaseURLFile string        `env:"DATABASE_URL_FILE,file" help:"file that holds the database URL, in place of SLUICE_DATABASE_URL"`
 	DatabasePool    int           `env:"DATABASE_MAX_CONNECTIONS" envDefault:"16" help:"greatest number of connections to PostgreSQL"`
-	EncryptionKey   string        `env:"ENCRYPTION_KEY" help:"key that secrets in the database are encrypted with, 32 bytes in base64, such as sluice secrets generate-key prints (default: beside SQLite the file <database>.key, which the first start makes)"`
+	EncryptionKey   string        `env:"ENCRYPTION_KEY" help:"key that secrets in the database are encrypted with, 32 bytes in base64, such as sluice secrets generate-key prints (default: with SQLite the file <database>.key, which the first start makes)"`
 	EncryptionFile  string        `env:"ENCRYPTION_KEY_FILE,file" help:"file that holds the key, in place of SLUICE_ENCRYPTION_KEY"`
 	RedisURL        string        `env:"REDIS_URL" help:"Redis or Valkey in which all processes count requests and fires of triggers together: redis://user:password@host:port/0 or rediss://… (default: each process counts on its own)"`
 	RedisURLFile    string        `env:"REDIS_URL_FILE,file" help:"file that holds the Redis URL, in place of SLUICE_REDIS_URL"`

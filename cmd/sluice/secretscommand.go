@@ -150,7 +150,7 @@ func (p *program) secretsReplaceKey() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "replace-key --give-up-secrets", Short: "Begin anew with another key after the one of the database was lost", Args: exactly(),
 		Long: "Only when the key is lost for good, and all processes are stopped: what it encrypted cannot be decrypted any\n" +
-			"more. The key that is configured now, or beside SQLite a new key file, takes its place. Resume tokens that were\n" +
+			"more. The key that is configured now, or with SQLite a new key file, takes its place. Resume tokens that were\n" +
 			"given out end; endpoints and node secrets stay unreadable until each gets a new secret, see: sluice secrets check",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !confirmed {

@@ -18,7 +18,7 @@ type callRuns struct {
 }
 
 func (r *callRuns) about() about {
-	return about{name: "callWorkflow", what: fmt.Sprintf("runs that call a workflow, both runs counted, beside runs that call none, %d connections", r.connections), aim: 0.35}
+	return about{name: "callWorkflow", what: fmt.Sprintf("runs that call a workflow, both runs counted, next to runs that call none, %d connections", r.connections), aim: 0.35}
 }
 
 func (r *callRuns) prepare(ctx context.Context, e *env) (err error) {

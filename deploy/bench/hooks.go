@@ -70,9 +70,9 @@ type deliverHooks struct {
 }
 
 func (r *deliverHooks) about() about {
-	a := about{name: "hook", what: fmt.Sprintf("deliveries to a hook (github), beside webhook calls with an API key, %d connections", r.connections), aim: 0.8}
+	a := about{name: "hook", what: fmt.Sprintf("deliveries to a hook (github), next to webhook calls with an API key, %d connections", r.connections), aim: 0.8}
 	if r.once {
-		a = about{name: "hook-once", what: fmt.Sprintf("the same, beside webhook calls with an idempotency key each, %d connections", r.connections), aim: 0.8}
+		a = about{name: "hook-once", what: fmt.Sprintf("the same, next to webhook calls with an idempotency key each, %d connections", r.connections), aim: 0.8}
 	}
 	return a
 }
@@ -175,8 +175,8 @@ func (hookFlood) measure(ctx context.Context, e *env, o options) ([]figure, erro
 		contended = append(contended, found...)
 	}
 	a, b := milliseconds(percentile(alone, 0.99)), milliseconds(percentile(contended, 0.99))
-	return []figure{newFigure("hook-flood", "a tenant's p99 beside a flood on another one's hook", "times alone", 1.5, b/a).
-		withDetail("POST /triggers at %d/s beside %d/s to a hook that takes %d/s: %.1f ms against %.1f ms, of %d requests each; %d deliveries were refused", quietRate, floodRate, floodLimit, b, a, len(alone), refused)}, nil
+	return []figure{newFigure("hook-flood", "a tenant's p99 next to a flood on another one's hook", "times alone", 1.5, b/a).
+		withDetail("POST /triggers at %d/s next to %d/s to a hook that takes %d/s: %.1f ms against %.1f ms, of %d requests each; %d deliveries were refused", quietRate, floodRate, floodLimit, b, a, len(alone), refused)}, nil
 }
 
 // flood sends deliveries at a fixed rate, whatever becomes of them, and counts those that were refused.

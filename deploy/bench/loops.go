@@ -26,7 +26,7 @@ type loopRuns struct {
 
 func (r *loopRuns) about() about {
 	return about{
-		name: "forEach", what: fmt.Sprintf("items of a loop over %d, %d at a time, beside runs of its body that %d connections start", loopItems, loopConcurrency, r.connections), aim: 0.7,
+		name: "forEach", what: fmt.Sprintf("items of a loop over %d, %d at a time, next to runs of its body that %d connections start", loopItems, loopConcurrency, r.connections), aim: 0.7,
 	}
 }
 

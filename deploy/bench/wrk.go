@@ -44,7 +44,7 @@ var scriptText string
 
 var script = template.Must(template.New("request.lua").Funcs(template.FuncMap{"lua": luaString, "fullPath": fullPath}).Parse(scriptText))
 
-// fullPath is that of a request: hooks stand beside the API.
+// fullPath is that of a request: hooks stand next to the API.
 func fullPath(path string) string {
 	if strings.HasPrefix(path, "/h/") {
 		return path

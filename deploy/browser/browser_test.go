@@ -41,7 +41,7 @@ const act = `fetch('/stolen?by=script');self.stolen=1;try{localStorage.stolen=1;
 // types are the content types that a tenant may answer with.
 var types = []string{"text/plain", "text/csv", "application/xml", "text/xml", "application/octet-stream", "application/vnd.a+json", ""}
 
-// stand is an origin: a page that somebody is signed in to, beside the gateway.
+// stand is an origin: a page that somebody is signed in to, next to the gateway.
 type stand struct {
 	*httptest.Server
 	mu     sync.Mutex

@@ -65,7 +65,7 @@ type member struct {
 	check    func(r *domain.Rules, at, value string)
 }
 
-// membersOf are the members of each kind, but for the scopes of OAuth and for kinds whose
+// membersOf are the members of each kind, except the scopes of OAuth and for kinds whose
 // members the client names.
 var membersOf = map[Kind][]member{
 	Bearer: {{name: tokenMember, required: true, check: checkVisible}},

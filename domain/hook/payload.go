@@ -28,7 +28,7 @@ type Payload struct {
 	Headers     map[string]string // names in lower case; several values of one are joined by ", "
 	ContentType string
 	Body        json.RawMessage // any JSON value
-	RawBody     []byte          // the bytes as they were received, but for secrets; nil unless they were asked for
+	RawBody     []byte          // the bytes as they were received, except for secrets; nil unless they were asked for
 	Event       string          // what the hook makes of the delivery; empty for none
 	Index       *int            // of the item that the body is; nil without a split
 }

@@ -48,7 +48,7 @@ func TestEveryCatalogueSaysExactlyWhatTheNodesNeed(t *testing.T) {
 	}
 }
 
-// The values of an enum are shown by names for people, but for those that are the same everywhere.
+// The values of an enum are shown by names for people, except for those that are the same everywhere.
 func TestEveryValueToChooseHasALabelInEveryLanguage(t *testing.T) {
 	labels := make(map[tenant.Language]map[string][]string)
 	for _, l := range tenant.Languages() {

@@ -232,7 +232,7 @@ func TestAStoreIsTrusted(t *testing.T) {
 				r.Event, r.HasEvent = "\x00", true
 			}),
 		},
-		"an expression beside an interval comes first": {
+		"an expression next to an interval comes first": {
 			`{"scheduleConfig":{"cron":"@daily","intervalMs":1}}`, dueAt("2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z"),
 		},
 		"a zone that is gone makes no schedule": {`{"scheduleConfig":{"cron":"@daily","timezone":"Europe/Paradise","overlap":"skip"}}`, defaults()},

@@ -51,7 +51,7 @@ const completionInvalid, completionInvalidMessage = "completion_invalid", "What 
 func Complete(g Graph, env Environment, call CompletionCall) (Completion, error) {
 	var r domain.Rules
 	r.Add(call.Malformed...)
-	r.Check(call.Node == "" || call.Edge == "", "edgeId", domain.Conflicting, "must not be there beside nodeId: the text stands in one of them")
+	r.Check(call.Node == "" || call.Edge == "", "edgeId", domain.Conflicting, "must not be given together with nodeId: the text is in one of them")
 	r.Check(call.Node != "" || call.Edge != "" || r.Broken("nodeId") || r.Broken("edgeId"), "nodeId", domain.Required, "must be given, or edgeId: in what the text stands")
 	r.Text(call.Field, "field", 1, MaxCompletionField)
 	r.Text(call.Text, "text", 0, MaxCompletionText)

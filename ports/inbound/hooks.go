@@ -53,7 +53,7 @@ type HookDeliveries interface {
 	// Delivery returns one whole.
 	Delivery(ctx context.Context, who tenant.Caller, of trigger.ID, id hook.DeliveryID) (*hook.Received, error)
 
-	// Replay verifies a delivery again, but for its age, and starts what it starts, whatever its key stands for. What came
+	// Replay verifies a delivery again, except for its age, and starts what it starts, whatever its key stands for. What came
 	// of it is a delivery of its own. A Conflict is delivery_not_replayable, or what keeps the trigger from firing.
 	Replay(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of trigger.ID, id hook.DeliveryID) (*hook.Received, error)
 

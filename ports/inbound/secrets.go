@@ -12,9 +12,9 @@ type Secrets interface {
 	// encryption_key_missing. It says nothing of whether the key fits a keyset that is there.
 	Prepare(ctx context.Context) error
 
-	// Rotate adds a key, and encrypts everything anew by it, in batches beside what else is done, and beside
-	// others that do the same. What was interrupted goes on where the database is, without another key. What cannot be
-	// decrypted is left alone. Errors are those of a key that is missing, or is not the one of the keyset.
+	// Rotate adds a key, and encrypts everything anew by it, in batches, while others work and
+	// while others do the same. What was interrupted goes on where the database is, without another key. What cannot be
+	// decrypted stays as it is. Errors are those of a key that is missing, or is not the one of the keyset.
 	Rotate(ctx context.Context, progress func(RotationProgress)) (Rotated, error)
 
 	// Replace makes a keyset in place of one whose key is lost, and gives up everything that it encrypted. With a key

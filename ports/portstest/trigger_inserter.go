@@ -152,7 +152,7 @@ func inserterKeys(t *testing.T, open OpenInserters) {
 			f.wantResult(f.newTrigger(ver, "Orders"), elsewhere, true)
 			f.wantResult(f.newTrigger(other, "Orders"), onceWith("k", "same"), true)
 		},
-		"of many with one key, in two processes and beside units, one takes effect": func(f inserterFixture) {
+		"of many with one key, in two processes and next to units, one takes effect": func(f inserterFixture) {
 			ver := f.newVersion()
 			effects := f.together(60, func(i int) bool {
 				trg := f.newTrigger(ver, "Orders")

@@ -5574,7 +5574,7 @@ func (c *Client) ListEmbedTokens(ctx context.Context, params *ListEmbedTokensPar
 // Creates a token for a page that shows one of your customers, a sub-tenant, its part of the gateway: give it to the browser, which sends it
 // in `X-API-Key` like any key. It reaches only records of that sub-tenant, what it creates belongs to it, and it may do only what its
 // permissions say; what changes things includes reading them. Requests are counted for each subject by itself: 300 a minute and 20 at the
-// same time, beside the tenant's own. `token` is in this answer and nowhere else.
+// same time, next to the tenant's own. `token` is in this answer and nowhere else.
 //
 // **Key:** secret, of the whole tenant.
 func (c *Client) CreateEmbedToken(ctx context.Context, body CreateEmbedToken, options ...Option) (*EmbedToken, error) {
@@ -6098,7 +6098,7 @@ func (c *Client) GetHookDelivery(ctx context.Context, id TriggerID, deliveryID H
 
 // ReplayHookDelivery sends POST /v1/gateway/triggers/{id}/hook/deliveries/{deliveryId}/replay.
 //
-// Verifies a delivery again, but for its age, and starts what it starts, whether or not its `dedupe` was seen. The hook's `filter` counts. What comes of it is a
+// Verifies a delivery again, except for its age, and starts what it starts, whether or not its `dedupe` was seen. The hook's `filter` counts. What comes of it is a
 // delivery of its own, and the runs that it starts have `replayOf`. What was refused is never run. Nothing is read of the body; unknown members are refused.
 //
 // **Key:** secret.

@@ -85,7 +85,7 @@ func TestListTellsEveryViolation(t *testing.T) {
 		"pageSize against limit":    {"limit=5&pageSize=6", one("pageSize", domain.Conflicting, "is another name of limit, which is 5, so it must not be 6")},
 		"page against offset":       {"page=2&offset=41", one("page", domain.Conflicting, "must agree with offset: page 2 begins at offset 40, not at 41")},
 		"a page that overflows":     {"page=9007199254740991", one("page", domain.TooLarge, "must be at most 450359962737049, not 9007199254740991")},
-		"the same beside an offset": {"page=9007199254740991&offset=3", one("page", domain.TooLarge, "must be at most 450359962737049, not 9007199254740991")},
+		"the same next to an offset": {"page=9007199254740991&offset=3", one("page", domain.TooLarge, "must be at most 450359962737049, not 9007199254740991")},
 		"another field to sort by":  {"sortBy=id", one("sortBy", domain.NotAllowed, `must be "name" or "createdAt", not "id"`)},
 		"no field to sort by":       {"sortBy=", one("sortBy", domain.NotAllowed, `must be "name" or "createdAt", not ""`)},
 		"an order in capitals":      {"sortOrder=ASC", one("sortOrder", domain.NotAllowed, `must be "asc" or "desc", not "ASC"`)},

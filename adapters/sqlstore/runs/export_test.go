@@ -38,8 +38,8 @@ func LiveOrigins(s *Store) (query string, args []any) {
 	return s.dialect.liveOrigins(), []any{"", "", 500}
 }
 
-// Unfinished is the statement that finds whether a trigger has unfinished runs. 0.1.0, which may run
-// beside, has the same.
+// Unfinished is the statement that finds whether a trigger has unfinished runs. 0.1.0, which may
+// run at the same time, has the same.
 func Unfinished(s *Store, owner, id string) (query string, args []any) {
 	table, parameter, err := s.dialect.Keys([]core.KeyRow{{Tenant: owner, ID: id}})
 	if err != nil {

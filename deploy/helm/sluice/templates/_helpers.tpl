@@ -41,7 +41,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- end }}
 {{- end }}
 
-{{/* The pod of every process, but for its containers. */}}
+{{/* The pod of every process, except for its containers. */}}
 {{- define "sluice.pod" -}}
 serviceAccountName: {{ include "sluice.serviceAccount" . }}
 automountServiceAccountToken: false

@@ -20,7 +20,7 @@ export const redacted = "[redacted]";
 
 const authStyle: Member = { name: "authStyle", isOptional: true, choices: ["header", "body"] };
 
-/** The members of each kind, but for those of the kinds whose members have names of the person's own. */
+/** The members of each kind, except for those of the kinds whose members have names of the person's own. */
 export const membersOf: Record<Kind, Member[]> = {
   bearer: [{ name: "token", isSecret: true }],
   basic: [
