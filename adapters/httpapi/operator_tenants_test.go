@@ -129,6 +129,7 @@ func TestTheOperatorAndTheTenantChangeThingsOfTheirOwn(t *testing.T) {
 			"public": map[string]any{"requestsPerMinute": 100.0, "concurrentRequests": 20.0},
 			"secret": map[string]any{"requestsPerMinute": 1000.0, "concurrentRequests": 5.0}, "runRetentionDays": 30.0,
 		},
+		"budgets": map[string]any{},
 	}
 	if diff := cmp.Diff(want, settings); diff != "" {
 		t.Error(diff)
@@ -189,6 +190,7 @@ func TestEveryDocumentedErrorOfTheOperatorCanBeProvoked(t *testing.T) {
 	elsewhere := map[string]string{ // and the tests in which they are provoked
 		"DELETE /v1/operator/tenants/{id}/api-keys/{keyId} last_secret_key": "TestTheOperatorCannotTakeTheLastSecretKeyNorReachAnotherTenantsKeys",
 		"GET /v1/operator/runs/{id} runs_busy":                              "TestLargeRunsBehindTheWholeGateway",
+		"POST /v1/operator/runs/{id}/retry budget_exceeded":                 "TestBeyondABudgetOfRunsTheAnswerSaysWhenToTryAgain",
 		"POST /v1/operator/runs/{id}/retry concurrency_limit":               "TestARunIsNotRetriedWhereThereIsNoRoom",
 		"POST /v1/operator/runs/{id}/retry version_not_found":               "TestAFailedRunIsRetried",
 	}

@@ -11,13 +11,14 @@ import (
 
 // settingsBody is a tenant's settings as clients see them.
 type settingsBody struct {
-	Language              string          `json:"language"`
-	DisabledNodeTypes     []string        `json:"disabledNodeTypes"`
-	PublicTriggerCreation string          `json:"publicTriggerCreation"`
-	TriggersOnPublish     string          `json:"triggersOnPublish"`
-	Events                []eventBody     `json:"events"`
-	CustomNodeEndpoint    string          `json:"customNodeEndpoint,omitempty"`
-	Limits                exchange.Limits `json:"limits"`
+	Language              string           `json:"language"`
+	DisabledNodeTypes     []string         `json:"disabledNodeTypes"`
+	PublicTriggerCreation string           `json:"publicTriggerCreation"`
+	TriggersOnPublish     string           `json:"triggersOnPublish"`
+	Events                []eventBody      `json:"events"`
+	CustomNodeEndpoint    string           `json:"customNodeEndpoint,omitempty"`
+	Limits                exchange.Limits  `json:"limits"`
+	Budgets               exchange.Budgets `json:"budgets"`
 }
 
 type eventBody struct {
@@ -29,7 +30,7 @@ func renderSettings(s tenant.Settings) any {
 	body := settingsBody{
 		Language: string(s.Language), DisabledNodeTypes: append([]string{}, s.DisabledNodeTypes...),
 		PublicTriggerCreation: string(s.PublicTriggers()), TriggersOnPublish: string(s.OnPublish()), Events: []eventBody{}, CustomNodeEndpoint: s.CustomNodeEndpoint,
-		Limits: exchange.LimitsOf(s),
+		Limits: exchange.LimitsOf(s), Budgets: exchange.BudgetsOf(s.EffectiveBudgets()),
 	}
 	for _, e := range s.Events {
 		body.Events = append(body.Events, eventBody(e))

@@ -18,7 +18,7 @@ import (
 // full has no room for any run.
 type full struct{ inbound.Firing }
 
-var errFull = tenant.StorageQuota(10<<30).Check(11<<30, 1)
+var errFull = tenant.Budgets{BytesKept: 10 << 30}.CheckBytes(11<<30, 1)
 
 func (full) Call(context.Context, tenant.Caller, domain.IdempotencyKey, trigger.ID, run.Call) (run.Fired, error) {
 	return run.Fired{}, errFull

@@ -168,9 +168,10 @@ func (s credentials) Find(ctx context.Context, hash tenant.KeyHash) (outbound.Cr
 		TenantCreatedAt time.Time `db:"tenant_created_at"`
 		TenantUpdatedAt time.Time `db:"tenant_updated_at"`
 		TenantRevision  int64     `db:"tenant_revision"`
+		budgetsRow
 	}
 	err := s.ReadRow(ctx, "find API key", &row, `SELECT k.*, t.name AS tenant_name, t.status AS tenant_status, t.settings AS tenant_settings,
-			t.created_at AS tenant_created_at, t.updated_at AS tenant_updated_at, t.revision AS tenant_revision
+			t.created_at AS tenant_created_at, t.updated_at AS tenant_updated_at, t.revision AS tenant_revision, t.budget_runs, t.budget_live, t.budget_bytes
 		FROM (`+wholeKeys+`hash = $1 UNION ALL `+narrowedKeys+`hash = $1) AS k JOIN tenants t ON t.id = k.tenant_id`, hash[:])
 	if err != nil {
 		return outbound.Credential{}, core.NotFound(err, "api_key_not_found", "There is no such API key.")
@@ -181,8 +182,8 @@ func (s credentials) Find(ctx context.Context, hash tenant.KeyHash) (outbound.Cr
 	}
 	ten, err := tenantRow{
 		ID: row.Tenant, Name: row.TenantName, Status: row.TenantStatus, Settings: row.TenantSettings,
-		CreatedAt: row.TenantCreatedAt, UpdatedAt: row.TenantUpdatedAt, Revision: row.TenantRevision,
-	}.restore(s.store.RunDays)
+		CreatedAt: row.TenantCreatedAt, UpdatedAt: row.TenantUpdatedAt, Revision: row.TenantRevision, budgetsRow: row.budgetsRow,
+	}.restore(s.store)
 	return outbound.Credential{Key: k, Tenant: ten}, err
 }
 

@@ -16,10 +16,10 @@ type Dialect struct {
 	// Webhooks are the statements that claim events and deliveries.
 	Webhooks webhooks.Statements
 
-	// KeepTriggers is appended to a SELECT from triggers, under the name t, whose rows must
+	// KeepRows is appended to a SELECT from a table under the name t whose rows must
 	// not be deleted until the unit ends, and leaves out those that are being deleted. It
 	// is empty where ForUpdate is.
-	KeepTriggers string
+	KeepRows string
 
 	// KeepVersions is appended to a SELECT from workflow_versions, under the name v, whose
 	// rows must not be deleted until the unit ends. It is empty where ForUpdate is.

@@ -24,9 +24,9 @@ var _ outbound.FiringRepository = firing{}
 
 var (
 	// started, and what is kept, come after these.
-	firingColumns = triggerColumnsOfT + `, v.workflow_id, v.is_active AS version_active, w.is_active AS workflow_active, `
+	firingColumns = triggerColumnsOfT + `, v.workflow_id, v.is_active AS version_active, w.is_active AS workflow_active, ` + budgetColumns + `, `
 	firingTables  = `triggers t JOIN workflow_versions v ON v.tenant_id = t.tenant_id AND v.id = t.workflow_version_id
-		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id`
+		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id JOIN tenants b ON b.id = t.tenant_id`
 )
 
 // keptBytes is what is kept for one tenant, and keptOfEach what is for each that a table
@@ -51,21 +51,24 @@ type firingRow struct {
 	Workflow       string
 	VersionActive  bool
 	WorkflowActive bool
+	budgets        budgetsRow
 	Started        string
 	Kept           int64
 }
 
 // Targets are where firingColumns go.
 func (row *firingRow) Targets() []any {
-	return append(row.triggerRow.Targets(), &row.Workflow, &row.VersionActive, &row.WorkflowActive, &row.Started, &row.Kept)
+	all := append(row.triggerRow.Targets(), &row.Workflow, &row.VersionActive, &row.WorkflowActive)
+	return append(append(all, row.budgets.targets()...), &row.Started, &row.Kept)
 }
 
-func (row *firingRow) firing() outbound.FiringTrigger {
+// firing is what was found, with the budget of the gateway of who has none.
+func (row *firingRow) firing(bytesKept int64) outbound.FiringTrigger {
 	return outbound.FiringTrigger{
 		Trigger: row.restore(), Workflow: workflow.ID(row.Workflow),
 		ParentState: trigger.ParentState{WorkflowActive: row.WorkflowActive, VersionActive: row.VersionActive},
 		Started:     run.ID(row.Started),
-		StoredBytes: row.Kept,
+		StoredBytes: row.Kept, Budgets: row.budgets.budgets().Or(bytesKept),
 	}
 }
 
@@ -91,7 +94,7 @@ func (s firing) find(ctx context.Context, what, query string, args ...any) (foun
 		if err := rows.Scan(row.Targets()...); err != nil {
 			return err
 		}
-		found = append(found, row.firing())
+		found = append(found, row.firing(s.store.BytesKept))
 		return nil
 	}, query, args...)
 	return found, err
@@ -186,7 +189,7 @@ func (s firing) among(ctx context.Context, keys []core.KeyRow, condition string,
 // Version looks for a workflow with a version that can be started, and only where there
 // is none for one that cannot, and for the workflow alone.
 func (s firing) Version(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (outbound.FiringVersion, error) {
-	const columns = `SELECT w.id, w.sub_tenant_id, w.is_active, ` + storedBytes + `, `
+	const columns = `SELECT w.id, w.sub_tenant_id, w.is_active, ` + budgetColumns + `, ` + storedBytes + `, `
 	in, all := core.Within(scope, core.ByWorkflow("id").Of("w"), string(of))
 	condition, args := `v.is_active`, all
 	if version != "" {
@@ -194,14 +197,14 @@ func (s firing) Version(ctx context.Context, scope tenant.Scope, of workflow.ID,
 		condition = fmt.Sprintf(`v.id = $%d`, len(args))
 	}
 	query := columns + `v.id AS version_id, v.published_at IS NOT NULL AS published FROM workflow_versions v
-		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id
+		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id JOIN tenants b ON b.id = w.tenant_id
 		WHERE w.tenant_id = $1 AND w.id = $2` + in + ` AND ` + condition
 	found, err := s.version(ctx, query+` AND w.is_active`+s.keepVersions(), args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		found, err = s.version(ctx, query+` AND NOT w.is_active`, args...)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		found, err = s.version(ctx, columns+`'' AS version_id, false AS published FROM workflows w WHERE w.tenant_id = $1 AND w.id = $2`+in, all...)
+		found, err = s.version(ctx, columns+`'' AS version_id, false AS published FROM workflows w JOIN tenants b ON b.id = w.tenant_id WHERE w.tenant_id = $1 AND w.id = $2`+in, all...)
 	}
 	return found, core.NotFound(err, "workflow_not_found", "There is no such workflow.")
 }
@@ -214,10 +217,12 @@ func (s firing) version(ctx context.Context, query string, args ...any) (outboun
 		Version   string `db:"version_id"`
 		Published bool   `db:"published"`
 		Kept      int64  `db:"kept"`
+		budgetsRow
 	}
 	err := s.ReadRow(ctx, "find version to start", &row, query, args...)
 	return outbound.FiringVersion{
 		Workflow: workflow.ID(row.Workflow), SubTenant: tenant.SubTenantID(row.SubTenant), WorkflowActive: row.Active,
 		Version: workflow.VersionID(row.Version), Published: row.Published, StoredBytes: row.Kept,
+		Budgets: row.budgetsRow.budgets().Or(s.store.BytesKept),
 	}, err
 }

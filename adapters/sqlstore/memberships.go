@@ -113,7 +113,7 @@ type membershipsOfUsers struct{ *unit }
 
 var _ outbound.MembershipsOfUsers = membershipsOfUsers{}
 
-const selectOfUser = `SELECT ` + membershipColumns + `, t.id, t.name, t.status, t.settings, t.metadata, t.created_at, t.updated_at, t.revision
+const selectOfUser = `SELECT ` + membershipColumns + `, t.id, t.name, t.status, t.settings, t.metadata, t.created_at, t.updated_at, t.revision, t.budget_runs, t.budget_live, t.budget_bytes
 	FROM memberships m JOIN tenants t ON t.id = m.tenant_id WHERE m.user_id = $1`
 
 // tenantOfUserRow is a membership with its tenant.
@@ -122,8 +122,8 @@ type tenantOfUserRow struct {
 	membershipRow
 }
 
-func (row tenantOfUserRow) restore(runDays int) (outbound.MembershipOf, error) {
-	ten, err := row.tenantRow.restore(runDays)
+func (row tenantOfUserRow) restore(s *Store) (outbound.MembershipOf, error) {
+	ten, err := row.tenantRow.restore(s)
 	return outbound.MembershipOf{Membership: row.membershipRow.restore(), Tenant: ten}, err
 }
 
@@ -135,7 +135,7 @@ func (s membershipsOfUsers) List(ctx context.Context, user tenant.UserID) ([]out
 	}
 	all := make([]outbound.MembershipOf, 0, len(rows))
 	for _, row := range rows {
-		one, err := row.restore(s.store.RunDays)
+		one, err := row.restore(s.store)
 		if err != nil {
 			return nil, err
 		}
@@ -150,5 +150,5 @@ func (s membershipsOfUsers) Find(ctx context.Context, user tenant.UserID, owner 
 	if err := s.ReadRow(ctx, "find membership", &row, selectOfUser+` AND m.tenant_id = $2`, string(user), string(owner)); err != nil {
 		return outbound.MembershipOf{}, core.NotFound(err, tenantNotFound, tenantNotFoundMessage)
 	}
-	return row.restore(s.store.RunDays)
+	return row.restore(s.store)
 }

@@ -35,7 +35,7 @@ func (row dueScheduleRow) key() core.KeyRow { return core.KeyRow{Tenant: row.Ten
 func (s schedules) claim(ctx context.Context, with, due string, args ...any) (rows []dueScheduleRow, err error) {
 	err = s.ReadRows(ctx, "claim due schedules", &rows, `WITH `+with+`due AS MATERIALIZED (`+due+`)
 		SELECT `+triggerColumnsOfT+`, due.dealt_with FROM due JOIN triggers t ON t.tenant_id = due.tenant_id AND t.id = due.trigger_id
-		ORDER BY due.next_at, due.tenant_id, due.trigger_id`+s.store.dialect.KeepTriggers, args...)
+		ORDER BY due.next_at, due.tenant_id, due.trigger_id`+s.store.dialect.KeepRows, args...)
 	return rows, err
 }
 

@@ -22,6 +22,10 @@ type Store struct {
 	// 0 for the domain's default. It is set before the store is used.
 	RunDays int
 
+	// BytesKept is how many bytes of runs are kept of tenants that have no budget of their own; 0 for
+	// any number. It is set before the store is used.
+	BytesKept int64
+
 	dialect Dialect
 	turns   scheduleTurns
 }
@@ -82,7 +86,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		Erasures: erasures{in},
 		Sealed:   secrets{in},
 		Audit:    outbound.AuditStores{Log: auditLog{in}, Sealing: auditSealing{in}, Chain: auditChain{in}},
-		Usage:    outbound.UsageStores{Log: usageLog{in}, Folding: usageFolding{in}, Recount: usageRecount{in}},
+		Usage:    outbound.UsageStores{Log: usageLog{in}, Folding: usageFolding{in}, Recount: usageRecount{in}, Budgets: usageBudgets{in}},
 		Runs:     s.Runs.In(u),
 		Webhooks: s.Webhooks.In(u),
 	}

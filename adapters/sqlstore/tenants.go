@@ -16,7 +16,7 @@ type tenants struct{ *unit }
 
 var _ outbound.TenantRepository = tenants{}
 
-const tenantColumns = `id, name, status, settings, metadata, created_at, updated_at, revision`
+const tenantColumns = `id, name, status, settings, metadata, created_at, updated_at, revision, budget_runs, budget_live, budget_bytes`
 
 type tenantRow struct {
 	ID        string    `db:"id"`
@@ -27,12 +27,28 @@ type tenantRow struct {
 	CreatedAt time.Time `db:"created_at"`
 	UpdatedAt time.Time `db:"updated_at"`
 	Revision  int64     `db:"revision"`
+	budgetsRow
 }
 
-// restore rebuilds a tenant, with the days of the gateway.
-func (row tenantRow) restore(runDays int) (*tenant.Tenant, error) {
+// budgetColumns are those of a tenant's budgets, of a table of tenants named b.
+const budgetColumns = `b.budget_runs, b.budget_live, b.budget_bytes`
+
+type budgetsRow struct {
+	Runs  int64 `db:"budget_runs"`
+	Live  int64 `db:"budget_live"`
+	Bytes int64 `db:"budget_bytes"`
+}
+
+func (row *budgetsRow) targets() []any { return []any{&row.Runs, &row.Live, &row.Bytes} }
+
+func (row budgetsRow) budgets() tenant.Budgets {
+	return tenant.Budgets{RunsPerMonth: row.Runs, LiveRuns: row.Live, BytesKept: row.Bytes}
+}
+
+// restore rebuilds a tenant, with what the store has for those without days or a budget of their own.
+func (row tenantRow) restore(s *Store) (*tenant.Tenant, error) {
 	settings, err := decodeSettings(row.Settings)
-	settings.DefaultRunDays = runDays
+	settings.Budgets, settings.DefaultRunDays, settings.DefaultBytesKept = row.budgets(), s.RunDays, s.BytesKept
 	if err != nil {
 		return nil, fmt.Errorf("tenant %s: settings: %w", row.ID, err)
 	}
@@ -49,8 +65,9 @@ func (s tenants) Insert(ctx context.Context, ten *tenant.Tenant) error {
 	if err != nil {
 		return s.Fail(err)
 	}
-	_, err = s.Exec(ctx, "insert tenant", `INSERT INTO tenants (`+tenantColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		string(st.ID), st.Name, string(st.Status), settings, st.Metadata.String(), st.CreatedAt, st.UpdatedAt, st.Revision)
+	_, err = s.Exec(ctx, "insert tenant", `INSERT INTO tenants (`+tenantColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		string(st.ID), st.Name, string(st.Status), settings, st.Metadata.String(), st.CreatedAt, st.UpdatedAt, st.Revision,
+		st.Settings.Budgets.RunsPerMonth, st.Settings.Budgets.LiveRuns, st.Settings.Budgets.BytesKept)
 	return err
 }
 
@@ -63,7 +80,7 @@ func (s tenants) Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) 
 	if err != nil {
 		return nil, core.NotFound(err, tenantNotFound, tenantNotFoundMessage)
 	}
-	return row.restore(s.store.RunDays)
+	return row.restore(s.store)
 }
 
 // Update writes a tenant whose stored revision is the aggregate's.
@@ -75,9 +92,10 @@ func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
 	}
 	s.NoteChange(st.ID)
 	n, err := s.Exec(ctx, "update tenant", `UPDATE tenants
-		SET name = $1, status = $2, settings = $3, updated_at = $4, metadata = $5, revision = revision + 1
+		SET name = $1, status = $2, settings = $3, updated_at = $4, metadata = $5, revision = revision + 1, budget_runs = $8, budget_live = $9, budget_bytes = $10
 		WHERE id = $6 AND revision = $7`,
-		st.Name, string(st.Status), settings, st.UpdatedAt, st.Metadata.String(), string(st.ID), st.Revision)
+		st.Name, string(st.Status), settings, st.UpdatedAt, st.Metadata.String(), string(st.ID), st.Revision,
+		st.Settings.Budgets.RunsPerMonth, st.Settings.Budgets.LiveRuns, st.Settings.Budgets.BytesKept)
 	return s.CheckUpdated(n, err, ten.Saved, func() error {
 		_, err := s.Get(ctx, st.ID)
 		return err

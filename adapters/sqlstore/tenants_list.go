@@ -31,7 +31,7 @@ func (s tenants) List(ctx context.Context, f tenant.Filter, q domain.Query) (dom
 		if err := rows.Scan(append(row.Targets(), &found.Total)...); err != nil {
 			return err
 		}
-		ten, err := row.restore(s.store.RunDays)
+		ten, err := row.restore(s.store)
 		found.Items = append(found.Items, ten)
 		return err
 	}, fmt.Sprintf(`SELECT `+tenantColumns+`, (`+count+`) AS total FROM tenants%s%s LIMIT $%d OFFSET $%d`, fits, order, len(args)+1, len(args)+2),
@@ -64,7 +64,7 @@ func (s tenants) search(ctx context.Context, f tenant.Filter, q domain.Query) (d
 		if found.Total++; found.Total <= q.Offset() || len(found.Items) == q.Limit() {
 			return nil
 		}
-		ten, err := row.restore(s.store.RunDays)
+		ten, err := row.restore(s.store)
 		found.Items = append(found.Items, ten)
 		return err
 	}, `SELECT `+tenantColumns+` FROM tenants`+fits+order, args...)
@@ -105,5 +105,5 @@ func (s tenants) order(q domain.Query) (string, error) {
 
 // Targets are where the columns of a row go.
 func (row *tenantRow) Targets() []any {
-	return []any{&row.ID, &row.Name, &row.Status, &row.Settings, &row.Metadata, &row.CreatedAt, &row.UpdatedAt, &row.Revision}
+	return append([]any{&row.ID, &row.Name, &row.Status, &row.Settings, &row.Metadata, &row.CreatedAt, &row.UpdatedAt, &row.Revision}, row.targets()...)
 }

@@ -122,7 +122,7 @@ type foldKey struct {
 }
 
 // Fold moves counts from where they are appended to their days.
-func (s usageFolding) Fold(ctx context.Context, limit int) (n int, err error) {
+func (s usageFolding) Fold(ctx context.Context, limit int) (n int, of []tenant.ID, err error) {
 	sums := make(map[foldKey]*usage.Counts)
 	err = s.EachRow(ctx, "take appended usage", func(rows *sql.Rows) error {
 		var key foldKey
@@ -139,18 +139,19 @@ func (s usageFolding) Fold(ctx context.Context, limit int) (n int, err error) {
 	}, `DELETE FROM usage_deltas WHERE (tenant_id, id) IN (SELECT d.tenant_id, d.id FROM usage_deltas d ORDER BY d.tenant_id, d.id LIMIT $1)
 		RETURNING tenant_id, day, removed, `+core.UsageColumns, limit)
 	if err != nil || n == 0 {
-		return 0, s.failed(err)
+		return 0, nil, s.failed(err)
 	}
 	keys := slices.SortedFunc(maps.Keys(sums), func(a, b foldKey) int {
 		return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.day, b.day))
 	})
 	rows := make([]map[string]any, len(keys))
 	for i, key := range keys {
+		of = append(of, key.tenant)
 		rows[i] = core.UsageRow(key.tenant, key.day, key.removed, *sums[key])
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return 0, s.Fail(fmt.Errorf("encode usage: %w", err))
+		return 0, nil, s.Fail(fmt.Errorf("encode usage: %w", err))
 	}
 	table, selected := s.store.dialect.UsageRows(1)
 	added := make([]string, len(usage.Names()))
@@ -159,7 +160,7 @@ func (s usageFolding) Fold(ctx context.Context, limit int) (n int, err error) {
 	}
 	_, err = s.Exec(ctx, "fold usage", `INSERT INTO usage_days (tenant_id, day, removed, `+core.UsageColumns+`) SELECT `+selected+` FROM `+table+`
 		JOIN tenants t ON t.id = r.tenant_id WHERE true ON CONFLICT (tenant_id, day, removed) DO UPDATE SET `+strings.Join(added, ", "), string(text))
-	return n, err
+	return n, slices.Compact(of), err
 }
 
 // failed keeps the unit from committing where there is an error.

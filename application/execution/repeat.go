@@ -22,22 +22,21 @@ func Retry(r *run.Run, plan *run.Plan, event run.Event) (run.Step, error) {
 }
 
 // CheckRepeat says why a run that repeats another one cannot be started in the caller's unit, as a
-// Conflict, and how many bytes of runs are kept of the tenant. What the run executes stays until
-// the unit ends.
-func CheckRepeat(ctx context.Context, st outbound.Stores, scope tenant.Scope, next *run.Run) (stored int64, err error) {
-	found, err := st.Firing.Version(ctx, scope, next.Workflow(), next.Version())
+// Conflict, and what it executes. That stays until the unit ends.
+func CheckRepeat(ctx context.Context, st outbound.Stores, scope tenant.Scope, next *run.Run) (found outbound.FiringVersion, err error) {
+	found, err = st.Firing.Version(ctx, scope, next.Workflow(), next.Version())
 	switch {
 	case err != nil:
-		return 0, WorkflowGone(err)
+		return found, WorkflowGone(err)
 	case found.Version == "":
-		return 0, errVersionDeleted()
+		return found, errVersionDeleted()
 	case !found.WorkflowActive:
-		return 0, WorkflowInactive()
+		return found, WorkflowInactive()
 	}
 	if snapshot := next.Source().Snapshot; snapshot != "" {
 		err = VersionGone(st.Snapshots.Hold(ctx, scope.Tenant(), snapshot))
 	}
-	return found.StoredBytes, err
+	return found, err
 }
 
 func errVersionDeleted() error {

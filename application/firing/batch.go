@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/application/batch"
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -22,14 +23,15 @@ var (
 // callBatcher starts the runs of webhook calls that arrive at the same time in one unit of
 // work, so that they share its statements and its commit.
 type callBatcher struct {
-	work    outbound.UnitOfWork
-	signals outbound.RunSignals
-	small   *batch.Batcher[*pendingCall]
-	large   *batch.Batcher[*pendingCall]
+	work      outbound.UnitOfWork
+	signals   outbound.RunSignals
+	allowance *execution.Allowance
+	small     *batch.Batcher[*pendingCall]
+	large     *batch.Batcher[*pendingCall]
 }
 
-func newCallBatcher(work outbound.UnitOfWork, signals outbound.RunSignals) *callBatcher {
-	b := &callBatcher{work: work, signals: signals}
+func newCallBatcher(work outbound.UnitOfWork, signals outbound.RunSignals, allowance *execution.Allowance) *callBatcher {
+	b := &callBatcher{work: work, signals: signals, allowance: allowance}
 	b.small = batch.New(callLimits, nil, b.start)
 	b.large = batch.New(largeCallLimits, func(c *pendingCall) int { return len(c.request.call.Payload()) }, b.start)
 	return b
@@ -97,7 +99,7 @@ func (b *callBatcher) call(ctx context.Context, s *startRequest, id trigger.ID) 
 // them; whatever else goes wrong leaves each call to a unit of its own.
 func (b *callBatcher) start(ctx context.Context, calls []*pendingCall) error {
 	err := b.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		return startAll(ctx, st, calls)
+		return startAll(ctx, st, b.allowance.In(st), calls)
 	})
 	if err == nil {
 		var started []run.ID
@@ -119,7 +121,7 @@ func (b *callBatcher) start(ctx context.Context, calls []*pendingCall) error {
 }
 
 // startAll starts the runs of the calls whose triggers can fire.
-func startAll(ctx context.Context, st outbound.Stores, calls []*pendingCall) error {
+func startAll(ctx context.Context, st outbound.Stores, allowed *execution.UnitAllowance, calls []*pendingCall) error {
 	found, err := triggersOf(ctx, st, calls)
 	if err != nil {
 		return err
@@ -129,7 +131,13 @@ func startAll(ctx context.Context, st outbound.Stores, calls []*pendingCall) err
 	for _, c := range calls {
 		c.reset()
 		one, known := found[outbound.TriggerKey{Scope: c.request.who.Scope, Trigger: c.trigger}]
-		if !known || c.request.refuse(one) != nil {
+		if !known {
+			continue
+		}
+		if err := c.request.refuse(ctx, allowed, one); err != nil {
+			if kind := domain.KindOf(err); kind == domain.Internal || kind == domain.Unavailable {
+				return err
+			}
 			continue
 		}
 		if _, admitted := c.request.admissionOf(one.Trigger); !admitted {

@@ -49,7 +49,7 @@ func withCallers(t *testing.T, test func(c *callers)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &callers{env: newEnv(t, fixture.OpenSQLite(t))}
 		c.gate = &gate{UnitOfWork: c.Store, opened: make(chan struct{})}
-		c.Firing = c.NewFiring(c.gate, 0)
+		c.Firing = c.NewFiring(c.gate)
 		test(c)
 	})
 }

@@ -159,11 +159,11 @@ func (f *fanOut) first(ctx context.Context, st outbound.Stores) (fanState, error
 	}
 	slices.SortFunc(s.remaining, func(a, b outbound.FiringTrigger) int { return cmp.Compare(a.Trigger.ID(), b.Trigger.ID()) })
 	if n := len(s.remaining); n > 0 {
-		size := len(f.call.Payload())
+		size, runs := len(f.call.Payload()), n
 		if n > 1 && size >= minShared {
 			s.payload, n = f.payloadID(), 1
 		}
-		if err := f.request.service.storage.Check(s.remaining[0].StoredBytes, int64(n)*int64(size)+f.request.delivery.size()); err != nil {
+		if err := f.request.service.allowance.In(st).Admit(ctx, f.request.who.Tenant(), s.remaining[0].Budgets, runs, s.remaining[0].StoredBytes, n*size+f.request.delivery.size()); err != nil {
 			return fanState{}, err
 		}
 	}

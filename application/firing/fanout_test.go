@@ -4,18 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/sluicehq/sluice/adapters/directory"
-	"github.com/sluicehq/sluice/adapters/expression"
-	"github.com/sluicehq/sluice/adapters/limiter/memory"
-	"github.com/sluicehq/sluice/adapters/system"
-	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -435,11 +429,7 @@ func TestAnEventOfTooManyTriggersIsRefused(t *testing.T) {
 }
 
 // limited lets the tenant keep no more than so many bytes.
-func (d *env) limited(most int64) {
-	known := directory.New(d.Store)
-	known.SetReliable(true)
-	d.Firing = firing.New(d.Store, known, expression.Compiler{}, d.Selections, d.RecordedSignals, memory.New(d.Clock), d.Clock, system.Random{}, d.Key, fixture.UnlimitedBudgets(), tenant.StorageQuota(most))
-}
+func (d *env) limited(most int64) { d.SetBudgets(tenant.Budgets{BytesKept: most}) }
 
 func TestAboveItsQuotaATenantStartsNoRunsInAnyWay(t *testing.T) {
 	onEachStore(t, func(d *env) {
@@ -449,28 +439,7 @@ func TestAboveItsQuotaATenantStartsNoRunsInAnyWay(t *testing.T) {
 		kept := d.keptBytes()
 		d.limited(kept + 500)
 		large, small := run.Call{EventData: fixture.Body(`"` + strings.Repeat("x", 600) + `"`)}, run.Call{EventData: fixture.Body(`"x"`)}
-		ways := map[string]func(c run.Call) error{
-			"call": func(c run.Call) error {
-				_, err := d.Firing.Call(d.Context(), d.Caller, domain.IdempotencyKey{}, trg.ID(), c)
-				return err
-			},
-			"call with a key": func(c run.Call) error {
-				_, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed(fmt.Sprint(rand.Int())), trg.ID(), c) //nolint:gosec // only different
-				return err
-			},
-			"event": func(c run.Call) error {
-				_, err := d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, run.EventCall{Event: "paid", Call: c})
-				return err
-			},
-			"ingest": func(c run.Call) error {
-				_, err := d.Firing.Ingest(d.Context(), d.Caller, domain.IdempotencyKey{}, run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: c}})
-				return err
-			},
-			"by hand": func(c run.Call) error {
-				_, err := d.Firing.Start(d.Context(), d.Caller, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{Call: c, Version: ver.ID()})
-				return err
-			},
-		}
+		ways := d.ways(trg, ver)
 		for way, start := range ways {
 			err := start(large)
 			d.WantCode(err, domain.Conflict, "storage_exceeded")

@@ -25,7 +25,7 @@ type Service struct {
 	clock      outbound.Clock
 	random     outbound.Random
 	key        run.Key
-	storage    tenant.StorageQuota
+	allowance  *execution.Allowance
 	calls      *callBatcher
 	deliveries *deliveryBatcher
 }
@@ -37,11 +37,11 @@ var (
 
 // New returns the service.
 func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, selections *execution.Selections, signals outbound.RunSignals,
-	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, storage tenant.StorageQuota,
+	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, allowance *execution.Allowance,
 ) *Service {
 	return &Service{
 		work: work, directory: directory, plans: execution.NewPlans(work, directory, compiler, budgets, 0), selections: selections, computing: execution.NewComputing(budgets), signals: signals, limiter: limiter,
-		clock: clock, random: random, key: key, storage: storage, calls: newCallBatcher(work, signals), deliveries: newDeliveryBatcher(work),
+		clock: clock, random: random, key: key, allowance: allowance, calls: newCallBatcher(work, signals, allowance), deliveries: newDeliveryBatcher(work),
 	}
 }
 
@@ -64,7 +64,7 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, idempotency domai
 		if err != nil {
 			return err
 		}
-		if refused := s.refuse(found); refused != nil {
+		if refused := s.refuse(ctx, f.allowance.In(st), found); refused != nil {
 			if found.Started, err = s.startedBefore(ctx, st, found.Trigger); err != nil || found.Started == "" {
 				return cmp.Or(err, refused)
 			}
@@ -87,11 +87,11 @@ func (f *Service) count(owner tenant.ID, err error, fired ...run.Fired) {
 }
 
 // refuse says why a call cannot start a run of a trigger.
-func (s *startRequest) refuse(found outbound.FiringTrigger) error {
+func (s *startRequest) refuse(ctx context.Context, allowed *execution.UnitAllowance, found outbound.FiringTrigger) error {
 	if err := run.CheckCall(found.Trigger, found.ParentState); err != nil {
 		return err
 	}
-	return s.service.storage.Check(found.StoredBytes, int64(len(s.call.Payload()))+s.delivery.size())
+	return allowed.Admit(ctx, s.who.Tenant(), found.Budgets, 1, found.StoredBytes, len(s.call.Payload())+s.delivery.size())
 }
 
 // ByEvent fires all triggers that listen for an event.

@@ -26,11 +26,11 @@ type deliveryPart struct {
 const sealedFactor = 1.4
 
 // size is about how many bytes the delivery takes as it is stored.
-func (d *deliveryPart) size() int64 {
+func (d *deliveryPart) size() int {
 	if d == nil || d.added {
 		return 0
 	}
-	return int64(sealedFactor * float64(len(d.received.Request.Body)))
+	return int(sealedFactor * float64(len(d.received.Request.Body)))
 }
 
 // errDuplicate ends a unit that has started what a delivery with the same key had started before.
@@ -189,7 +189,7 @@ func outcomeOf(r *hook.Received, fired run.Fired, err error) (known bool) {
 		return false
 	case refused.Kind == domain.Conflict && (refused.Code == "trigger_inactive" || refused.Code == "workflow_inactive" || refused.Code == "version_not_active"):
 		r.Verdict, r.Code = hook.Inactive, refused.Code
-	case refused.Kind == domain.Invalid:
+	case refused.Kind == domain.Invalid, refused.Code == tenant.CodeBudgetExceeded: // it is kept, so that it can be replayed
 		r.Verdict, r.Code = hook.Rejected, refused.Code
 	default:
 		return false
@@ -216,7 +216,7 @@ func (f *Service) deliverOne(ctx context.Context, d inbound.HookDelivery, part *
 		if err != nil {
 			return err
 		}
-		if refused := s.refuse(found); refused != nil {
+		if refused := s.refuse(ctx, f.allowance.In(st), found); refused != nil {
 			return refused
 		}
 		if fired, err = s.start(ctx, st, found); err != nil || fired.Skipped != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -86,7 +87,7 @@ func wholeKey(d inbound.HookDelivery, begun hook.DeliveryID) outbound.HookKey {
 
 // concludeItems notes what the delivery came to. Its error is for the sender, who repeats it unless it was rejected.
 func (f *Service) concludeItems(ctx context.Context, d inbound.HookDelivery, all *items) error {
-	if all.stopped != nil && domain.KindOf(all.stopped) != domain.Conflict {
+	if all.stopped != nil && domain.KindOf(all.stopped) != domain.Conflict && (all.started > 0 || !isBudget(all.stopped)) {
 		return all.stopped
 	}
 	if all.started > 0 {
@@ -107,6 +108,12 @@ func (f *Service) concludeItems(ctx context.Context, d inbound.HookDelivery, all
 		return failed
 	}
 	return err
+}
+
+// isBudget says whether runs are refused since there are too many.
+func isBudget(err error) bool {
+	var refused *domain.Error
+	return errors.As(err, &refused) && refused.Code == tenant.CodeBudgetExceeded
 }
 
 // deliverEach starts items until there are no others.

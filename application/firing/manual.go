@@ -97,7 +97,7 @@ func (f *Service) startByHand(ctx context.Context, who tenant.Caller, idempotenc
 		if err != nil {
 			return err
 		}
-		if err := f.storage.Check(found.StoredBytes, int64(len(c.Payload()))); err != nil {
+		if err := f.allowance.In(st).Admit(ctx, who.Tenant(), found.Budgets, 1, found.StoredBytes, len(c.Payload())); err != nil {
 			return err
 		}
 		r = run.New(id, run.Start{

@@ -81,11 +81,11 @@ func (f *Service) startRerun(ctx context.Context, who tenant.Caller, idempotency
 		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
-		stored, err := execution.CheckRepeat(ctx, st, who.Scope, next)
+		found, err := execution.CheckRepeat(ctx, st, who.Scope, next)
 		if err != nil {
 			return err
 		}
-		if err := f.storage.Check(stored, int64(next.Size())); err != nil {
+		if err := f.allowance.In(st).Admit(ctx, who.Tenant(), found.Budgets, 1, found.StoredBytes, next.Size()); err != nil {
 			return err
 		}
 		if _, err := st.Runs.Runs.Start(ctx, next); err != nil {

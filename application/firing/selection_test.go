@@ -101,7 +101,7 @@ func TestAFilterThatChangesIsLookedAtAnew(t *testing.T) {
 			return st.Triggers.Update(ctx, trigger.Restore(state))
 		})
 	}}
-	fired, err := d.NewFiring(change, 0).Call(t.Context(), d.Caller, fixture.Keyed("i"), trg.ID(), run.Call{EventData: fixture.Body(`{"amount":1}`)})
+	fired, err := d.NewFiring(change).Call(t.Context(), d.Caller, fixture.Keyed("i"), trg.ID(), run.Call{EventData: fixture.Body(`{"amount":1}`)})
 	if err != nil || fired.Run == "" || !change.done {
 		t.Errorf("%+v, %v", fired, err)
 	}

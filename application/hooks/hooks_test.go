@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/hooks"
 	"github.com/sluicehq/sluice/application/jobs"
@@ -61,7 +62,7 @@ func onEachStore(t *testing.T, config string, d hook.Draft, test func(e *env)) {
 func (e *env) service(work outbound.UnitOfWork) *hooks.Service {
 	known := directory.New(e.Raw)
 	known.SetReliable(true)
-	return hooks.New(work, directory.NewHooks(known, expression.Compiler{}), e.NewFiring(work, 0), e.Runs, expression.Checker{}, memory.New(e.Clock), e.Clock, system.Random{},
+	return hooks.New(work, directory.NewHooks(known, expression.Compiler{}), e.NewFiring(work), e.Runs, expression.Checker{}, memory.New(e.Clock), e.Clock, system.Random{},
 		fixture.UnlimitedBudgets(), func() string { return "https://hooks.example.com" })
 }
 
@@ -250,7 +251,7 @@ func TestAJobReplaysTheDeliveriesOfATime(t *testing.T) {
 		known := directory.New(e.Raw)
 		known.SetReliable(true)
 		for range 20 {
-			w := jobs.NewWorker(e.Raw, known, expression.Compiler{}, e.RecordedSignals, e.Clock, system.Random{}, e.Key, fixture.UnlimitedBudgets(), 0, e.hooks)
+			w := jobs.NewWorker(e.Raw, known, expression.Compiler{}, e.RecordedSignals, e.Clock, system.Random{}, e.Key, fixture.UnlimitedBudgets(), execution.NewAllowance(e.Clock, nil), e.hooks)
 			if _, err := w.Step(e.Context(), func(err error) { e.Error(err) }); err != nil {
 				e.Fatal(err)
 			}

@@ -25,15 +25,15 @@ type batch struct {
 	st       outbound.Stores
 	steps    *execution.StepBuffer
 	at       time.Time // by the clock of the database
+	allowed  *execution.UnitAllowance
 	begin    []*run.Run
-	stored   int64 // bytes of the runs that begin
 	failures []job.Failure
 	changed  []run.ID // to be notified when the unit has committed
 }
 
 // do deals with the runs. It may be called again, for another attempt at the unit.
 func (b *batch) do(ctx context.Context, st outbound.Stores) (err error) {
-	b.st, b.steps, b.begin, b.stored, b.failures, b.changed = st, execution.NewStepBuffer(st, b.random), nil, 0, nil, nil
+	b.st, b.steps, b.allowed, b.begin, b.failures, b.changed = st, execution.NewStepBuffer(st, b.random), b.allowance.In(st), nil, nil, nil
 	if b.at, err = st.Runs.Queue.Now(ctx); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (b *batch) fail(id run.ID, why *domain.Error) {
 // refusal is why nothing can be done with a run, as things are.
 func refusal(err error) (*domain.Error, bool) {
 	var e *domain.Error
-	ok := errors.As(err, &e) && (e.Kind == domain.Conflict || e.Kind == domain.NotFound || e.Kind == domain.Invalid)
+	ok := errors.As(err, &e) && (e.Kind == domain.Conflict || e.Kind == domain.NotFound || e.Kind == domain.Invalid || e.Code == tenant.CodeBudgetExceeded)
 	return e, ok
 }
 
@@ -168,7 +168,10 @@ func (b *batch) retry(ctx context.Context, r *run.Run) (run.Step, error) {
 	if err != nil || made.Refused != nil {
 		return made, err
 	}
-	return made, execution.CheckLane(ctx, b.st, r)
+	if err := execution.CheckLane(ctx, b.st, r); err != nil {
+		return made, err
+	}
+	return made, b.allowed.AdmitAgain(ctx, r.Tenant())
 }
 
 // rerun makes the run that repeats another one. It begins with the others at the end.
@@ -181,13 +184,13 @@ func (b *batch) rerun(ctx context.Context, r *run.Run) error {
 	if err != nil {
 		return err
 	}
-	stored, err := execution.CheckRepeat(ctx, b.st, tenant.All(r.Tenant()), next)
+	found, err := execution.CheckRepeat(ctx, b.st, tenant.All(r.Tenant()), next)
 	if err != nil {
 		return err
 	}
-	if err := b.storage.Check(stored, b.stored+int64(next.Size())); err != nil {
+	if err := b.allowed.Admit(ctx, r.Tenant(), found.Budgets, 1, found.StoredBytes, next.Size()); err != nil {
 		return err
 	}
-	b.begin, b.stored, b.changed = append(b.begin, next), b.stored+int64(next.Size()), append(b.changed, next.ID())
+	b.begin, b.changed = append(b.begin, next), append(b.changed, next.ID())
 	return nil
 }

@@ -187,7 +187,7 @@ func (d *env) erase(work outbound.UnitOfWork, draft job.ErasureDraft) *job.Job {
 		if j = d.job(j.ID()); j.Status() != job.Running {
 			return j
 		}
-		_, err := d.worker(work, 0).Step(ctx, func(err error) { d.Error(err) }) // a process of its own
+		_, err := d.worker(work).Step(ctx, func(err error) { d.Error(err) }) // a process of its own
 		if err != nil && !errors.Is(err, errDied) {
 			d.Fatal(err)
 		}

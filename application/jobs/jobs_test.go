@@ -50,10 +50,10 @@ func (d *env) service(work outbound.UnitOfWork) *jobs.Service {
 	return jobs.New(work, d.Clock, system.Random{})
 }
 
-func (d *env) worker(work outbound.UnitOfWork, storage tenant.StorageQuota) *jobs.Worker {
+func (d *env) worker(work outbound.UnitOfWork) *jobs.Worker {
 	known := directory.New(d.Raw)
 	known.SetReliable(true)
-	return jobs.NewWorker(work, known, expression.Compiler{}, d.RecordedSignals, d.Clock, system.Random{}, d.Key, fixture.UnlimitedBudgets(), storage, nil)
+	return jobs.NewWorker(work, known, expression.Compiler{}, d.RecordedSignals, d.Clock, system.Random{}, d.Key, fixture.UnlimitedBudgets(), execution.NewAllowance(d.Clock, nil), nil)
 }
 
 // runs stores runs that ask a person, and have a status.
@@ -173,7 +173,7 @@ func TestEachRunIsRepeatedOnceWhateverProcessDies(t *testing.T) {
 		}
 		died := 0
 		for work := (&dying{UnitOfWork: d.Raw}); d.job(j.ID()).Status() == job.Running; {
-			_, err := d.worker(work, 0).Step(d.Context(), func(err error) { d.Error(err) }) // a process of its own
+			_, err := d.worker(work).Step(d.Context(), func(err error) { d.Error(err) }) // a process of its own
 			if errors.Is(err, errDied) {
 				died++
 			} else if err != nil {
@@ -199,7 +199,7 @@ func TestEachRunIsRepeatedOnceWhateverProcessDies(t *testing.T) {
 func TestEachActionDoesWhatItDoesToARunAlone(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		paused, failed := d.runs(3, run.StatusPaused), d.runs(3, run.StatusFailed)
-		w := d.worker(d.Raw, 0)
+		w := d.worker(d.Raw)
 		j := d.start(job.Cancel, run.Filter{Status: run.StatusPaused})
 		d.RecordedSignals.Since()
 		if j = d.finish(w, j.ID()); j.Done() != 3 || j.Failed() != 0 {
@@ -255,7 +255,7 @@ func TestARunThatCannotBeDealtWithKeepsNoOtherFromIt(t *testing.T) {
 					return st
 				}
 				var logged []error
-				w := d.worker(d.Store, 0)
+				w := d.worker(d.Store)
 				if _, err := w.Step(d.Context(), func(err error) { logged = append(logged, err) }); err != nil {
 					d.Fatal(err)
 				}
@@ -280,7 +280,7 @@ func TestAStoreThatIsGoneIsNoFailureOfARun(t *testing.T) {
 			st.Runs.Runs = failing{st.Runs.Runs, ids[1], func() error { return domain.Fail(domain.Unavailable, "database_busy", "Later.") }}
 			return st
 		}
-		if _, err := d.worker(d.Store, 0).Step(d.Context(), func(error) {}); !errors.Is(err, domain.Unavailable) {
+		if _, err := d.worker(d.Store).Step(d.Context(), func(error) {}); !errors.Is(err, domain.Unavailable) {
 			d.Errorf("the error is %v", err)
 		}
 		if got := d.job(j.ID()); got.Done()+got.Failed() != 0 || got.Status() != job.Running {
@@ -289,10 +289,24 @@ func TestAStoreThatIsGoneIsNoFailureOfARun(t *testing.T) {
 	})
 }
 
+func TestRepeatingAndRetryingHoldToTheBudgetOfLiveRuns(t *testing.T) {
+	for _, action := range []job.Action{job.Rerun, job.Retry} {
+		onEachStore(t, func(d *env) {
+			d.runs(3, run.StatusFailed)
+			d.SetBudgets(tenant.Budgets{LiveRuns: 2})
+			j := d.finish(d.worker(d.Raw), d.start(action, run.Filter{}).ID())
+			if j.Done() != 2 || j.Failed() != 1 || j.Failures()[0].Code != tenant.CodeBudgetExceeded {
+				d.Errorf("%s: it is %+v", action, j.State())
+			}
+		})
+	}
+}
+
 func TestRepeatingHoldsToTheStorage(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		d.runs(3, run.StatusFailed)
-		j := d.finish(d.worker(d.Raw, 1), d.start(job.Rerun, run.Filter{}).ID())
+		d.SetBudgets(tenant.Budgets{BytesKept: 1})
+		j := d.finish(d.worker(d.Raw), d.start(job.Rerun, run.Filter{}).ID())
 		if j.Done() != 0 || j.Failed() != 3 || j.Failures()[2].Code != "storage_exceeded" {
 			d.Errorf("it is %+v", j.State())
 		}
@@ -318,7 +332,7 @@ func TestRetryingHoldsToTheLimitOfALane(t *testing.T) {
 			})
 		}
 		d.Clock.Set(d.Clock.Now().Add(1e9))
-		j := d.finish(d.worker(d.Raw, 0), d.start(job.Retry, run.Filter{Trigger: trg.ID()}).ID())
+		j := d.finish(d.worker(d.Raw), d.start(job.Retry, run.Filter{Trigger: trg.ID()}).ID())
 		if j.Done() != 1 || j.Failed() != 2 || j.Failures()[0].Code != "concurrency_limit" {
 			d.Errorf("it is %+v", j.State())
 		}
@@ -370,7 +384,7 @@ func TestAnItemThatBeginsAgainWithItsLoopCountsOnce(t *testing.T) {
 			d.Same(run.StatusFailed, d.Get(id).Status())
 		}
 		d.Clock.Set(d.Clock.Now().Add(1e9))
-		d.finish(d.worker(d.Raw, 0), d.start(job.Retry, run.Filter{Children: true}).ID())
+		d.finish(d.worker(d.Raw), d.start(job.Retry, run.Filter{Children: true}).ID())
 		for _, id := range parents {
 			d.Do(func(ctx context.Context, st outbound.Stores) error {
 				loops, err := st.Runs.Loops.Of(ctx, d.Owner, id)
@@ -397,7 +411,7 @@ func TestACancelledJobLeavesTheOtherRunsAlone(t *testing.T) {
 		}
 		_, err = d.jobs.Cancel(d.Context(), d.Caller, domain.IdempotencyKey{}, j.ID())
 		d.WantCode(err, domain.Conflict, "job_finished")
-		if worked, err := d.worker(d.Raw, 0).Step(d.Context(), func(error) {}); worked || err != nil {
+		if worked, err := d.worker(d.Raw).Step(d.Context(), func(error) {}); worked || err != nil {
 			d.Errorf("somebody works on it: %v", err)
 		}
 		for _, id := range ids {

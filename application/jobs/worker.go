@@ -40,7 +40,7 @@ type Worker struct {
 	clock     outbound.Clock
 	random    outbound.Random
 	key       run.Key
-	storage   tenant.StorageQuota
+	allowance *execution.Allowance
 	replayer  inbound.DeliveryReplayer
 	panics    atomic.Int64
 }
@@ -49,11 +49,11 @@ var _ inbound.JobWorker = (*Worker)(nil)
 
 // NewWorker returns a worker.
 func NewWorker(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, storage tenant.StorageQuota, replayer inbound.DeliveryReplayer,
+	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, allowance *execution.Allowance, replayer inbound.DeliveryReplayer,
 ) *Worker {
 	return &Worker{
 		work: work, plans: execution.NewPlans(work, directory, compiler, budgets, 0), computing: execution.NewComputing(budgets),
-		signals: signals, clock: clock, random: random, key: key, storage: storage, replayer: replayer,
+		signals: signals, clock: clock, random: random, key: key, allowance: allowance, replayer: replayer,
 	}
 }
 

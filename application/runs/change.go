@@ -55,6 +55,9 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 			if err := execution.CheckLane(ctx, st, r); err != nil {
 				return err
 			}
+			if err := execution.NewAllowance(s.clock, nil).In(st).AdmitAgain(ctx, r.Tenant()); err != nil {
+				return err
+			}
 		}
 		roused, err = execution.Record(ctx, st, s.random, execution.Step{Made: step, Written: outbound.RunStep{Run: r, From: from}})
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain"
@@ -132,12 +133,7 @@ func (w *env) newTenant() {
 
 // process is a process that fires schedules from a store, by the world's clock.
 func (w *env) process(store outbound.UnitOfWork) *schedules.Scheduler {
-	return w.processWith(store, 0)
-}
-
-// processWith is the same with a storage quota.
-func (w *env) processWith(store outbound.UnitOfWork, storage tenant.StorageQuota) *schedules.Scheduler {
-	return schedules.NewScheduler(recorded{timed{store, w.clock}, w.runs}, fixture.NewSelections(), w.runs, w.clock, counted{}, storage)
+	return schedules.NewScheduler(recorded{timed{store, w.clock}, w.runs}, fixture.NewSelections(), w.runs, w.clock, counted{}, execution.NewAllowance(w.clock, nil))
 }
 
 // timed is a store whose clock is another one.

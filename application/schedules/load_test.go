@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -67,7 +68,7 @@ func BenchmarkTenThousandDueAtOnce(b *testing.B) {
 		b.StartTimer()
 		var done sync.WaitGroup
 		for range 3 {
-			s := schedules.NewScheduler(lateStore{timed{openPostgres(b, w.address), clock}, late}, nil, w.runs, clock, counted{}, 0)
+			s := schedules.NewScheduler(lateStore{timed{openPostgres(b, w.address), clock}, late}, nil, w.runs, clock, counted{}, execution.NewAllowance(clock, nil))
 			done.Go(func() { s.Run(ctx, func(err error) { b.Error(err) }) })
 		}
 		<-late.enough

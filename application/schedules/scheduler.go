@@ -24,7 +24,7 @@ type Scheduler struct {
 	signals    outbound.RunSignals
 	clock      outbound.Clock
 	random     outbound.Random
-	storage    tenant.StorageQuota
+	allowance  *execution.Allowance
 	timeout    time.Duration // how long a unit may take
 	panics     atomic.Int64
 }
@@ -35,8 +35,8 @@ var _ inbound.Scheduler = (*Scheduler)(nil)
 const unitTimeout = 5 * time.Second
 
 // NewScheduler returns a scheduler.
-func NewScheduler(work outbound.UnitOfWork, selections *execution.Selections, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random, storage tenant.StorageQuota) *Scheduler {
-	return &Scheduler{work: work, selections: selections, signals: signals, clock: clock, random: random, storage: storage, timeout: unitTimeout}
+func NewScheduler(work outbound.UnitOfWork, selections *execution.Selections, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random, allowance *execution.Allowance) *Scheduler {
+	return &Scheduler{work: work, selections: selections, signals: signals, clock: clock, random: random, allowance: allowance, timeout: unitTimeout}
 }
 
 // FireDue deals with schedules that are due. The clock that comes with the question

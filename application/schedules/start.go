@@ -72,13 +72,16 @@ func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []
 	var runs []*run.Run
 	var places []int
 	bounded := make(map[int]boundedRun) // by their places
+	allowed := s.allowance.In(st)
 	for i, f := range found {
 		if refusals[i] = run.CannotFire(f.Trigger, f.Workflow, f.ParentState); refusals[i] != "" {
 			continue
 		}
 		fire := wanted[i].fire
 		payload := []byte(fire.Payload().String())
-		if refusals[i] = s.storageRefusal(f.StoredBytes, len(payload)); refusals[i] != "" {
+		if refusals[i], err = refusalOfBudgets(allowed.Admit(ctx, f.Trigger.Tenant(), f.Budgets, 1, f.StoredBytes, len(payload))); err != nil {
+			return nil, err
+		} else if refusals[i] != "" {
 			continue
 		}
 		about := selecting{f.Trigger, fire}
@@ -155,11 +158,11 @@ func (s *Scheduler) startBounded(ctx context.Context, st outbound.Stores, bounde
 	return nil
 }
 
-// storageRefusal says why no more bytes are kept for a tenant; empty where they fit.
-func (s *Scheduler) storageRefusal(kept int64, more int) string {
-	var full *domain.Error
-	if errors.As(s.storage.Check(kept, int64(more)), &full) {
-		return full.Message
+// refusalOfBudgets is what the ledger says of a run that was beyond a budget of its tenant. Another error stays one.
+func refusalOfBudgets(err error) (reason string, failed error) {
+	var refused *domain.Error
+	if errors.As(err, &refused) && (refused.Kind == domain.Conflict || refused.Kind == domain.RateLimited) {
+		return refused.Message, nil
 	}
-	return ""
+	return "", err
 }

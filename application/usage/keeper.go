@@ -3,9 +3,13 @@ package usage
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -23,14 +27,15 @@ type Keeper struct {
 	work   outbound.UnitOfWork
 	clock  outbound.Clock
 	tally  *usage.Tally
+	random outbound.Random
 	panics atomic.Int64
 }
 
 var _ inbound.UsageKeeper = (*Keeper)(nil)
 
 // NewKeeper returns the service, which writes down what is in the tally.
-func NewKeeper(work outbound.UnitOfWork, clock outbound.Clock, tally *usage.Tally) *Keeper {
-	return &Keeper{work: work, clock: clock, tally: tally}
+func NewKeeper(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random, tally *usage.Tally) *Keeper {
+	return &Keeper{work: work, clock: clock, random: random, tally: tally}
 }
 
 // Panics is how often it panicked.
@@ -56,8 +61,8 @@ func (k *Keeper) Run(ctx context.Context, failed func(error)) {
 
 // Flush writes down what this process has counted. What could not be written is counted again.
 func (k *Keeper) Flush(ctx context.Context) error {
-	taken := k.tally.Take()
-	if len(taken) == 0 {
+	taken, full := k.tally.Take(), k.tally.TakeLiveFull()
+	if len(taken) == 0 && len(full) == 0 {
 		return nil
 	}
 	err := k.work.Do(outbound.WithYieldingWrite(ctx), func(ctx context.Context, st outbound.Stores) error {
@@ -67,11 +72,14 @@ func (k *Keeper) Flush(ctx context.Context) error {
 				return err
 			}
 		}
-		return nil
+		return k.announce(ctx, st, full, slices.Collect(maps.Keys(full))...)
 	})
 	if err != nil {
 		for owner, c := range taken {
 			k.tally.Count(owner, *c)
+		}
+		for owner := range full {
+			k.tally.LiveFull(owner)
 		}
 	}
 	return err
@@ -97,12 +105,45 @@ func (k *Keeper) foldSome(ctx context.Context) (n int, err error) {
 		if err != nil || !ok {
 			return err
 		}
-		if n, err = st.Usage.Folding.Fold(ctx, foldBatch); err != nil {
+		var of []tenant.ID
+		if n, of, err = st.Usage.Folding.Fold(ctx, foldBatch); err != nil {
+			return err
+		}
+		if err := k.announce(ctx, st, nil, of...); err != nil {
 			return err
 		}
 		return k.noteKept(ctx, st, notedAt)
 	})
 	return n, err
+}
+
+// announce tells tenants of the thresholds that they have reached, each once in a month. Of those that are full the live runs were as
+// many as may be, though some have ended since.
+func (k *Keeper) announce(ctx context.Context, st outbound.Stores, full map[tenant.ID]bool, of ...tenant.ID) error {
+	if len(of) == 0 {
+		return nil
+	}
+	now := k.clock.Now()
+	standings, err := st.Usage.Budgets.Standings(ctx, usage.MonthOf(now), of...)
+	if err != nil {
+		return err
+	}
+	var reached []usage.Threshold
+	for _, s := range standings {
+		if full[s.Tenant] {
+			s.Used.LiveRuns = max(s.Used.LiveRuns, s.Budgets.LiveRuns)
+		}
+		reached = append(reached, s.Thresholds()...)
+	}
+	first, err := st.Usage.Budgets.Announce(ctx, reached...)
+	if err != nil {
+		return err
+	}
+	events := make([]*event.Event, len(first))
+	for i, t := range first {
+		events[i] = event.NewUsageThreshold(event.ID(k.random.ID(event.IDPrefix)), t, now)
+	}
+	return st.Webhooks.Events.Append(ctx, events...)
 }
 
 // noteKept notes what is kept, first as what was kept when the day of the last note ended.

@@ -35,7 +35,11 @@ func (s *Service) Get(ctx context.Context, who tenant.Caller, p usage.Period) (f
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = s.report(ctx, st, who.Tenant(), p)
+		if found, err = s.report(ctx, st, who.Tenant(), p); err != nil {
+			return err
+		}
+		standings, err := s.standings(ctx, st, who.Tenant())
+		found.Standing = standings[who.Tenant()]
 		return err
 	})
 	return found, err
@@ -49,14 +53,33 @@ func (s *Service) List(ctx context.Context, f tenant.Filter, q domain.Query, p u
 			return err
 		}
 		found = domain.Page[usage.Report]{Items: make([]usage.Report, len(page.Items)), Total: page.Total, Limit: page.Limit, Offset: page.Offset}
+		of := make([]tenant.ID, len(page.Items))
+		for i, ten := range page.Items {
+			of[i] = ten.ID()
+		}
+		standings, err := s.standings(ctx, st, of...)
+		if err != nil {
+			return err
+		}
 		for i, ten := range page.Items {
 			if found.Items[i], err = s.report(ctx, st, ten.ID(), p); err != nil {
 				return err
 			}
+			found.Items[i].Standing = standings[ten.ID()]
 		}
 		return nil
 	})
 	return found, err
+}
+
+// standings are what tenants use of their budgets now.
+func (s *Service) standings(ctx context.Context, st outbound.Stores, of ...tenant.ID) (map[tenant.ID]usage.Standing, error) {
+	all, err := st.Usage.Budgets.Standings(ctx, usage.MonthOf(s.clock.Now()), of...)
+	by := make(map[tenant.ID]usage.Standing, len(all))
+	for _, one := range all {
+		by[one.Tenant] = one
+	}
+	return by, err
 }
 
 func (s *Service) report(ctx context.Context, st outbound.Stores, owner tenant.ID, p usage.Period) (report usage.Report, err error) {

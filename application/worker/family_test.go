@@ -86,6 +86,19 @@ func ids(of []run.Summary) (all []run.ID) {
 	return all
 }
 
+func TestARunGoesOnToCallOthersBeyondTheBudgetOfItsTenant(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(w *env) {
+		ver := w.calls(w.NewVersion([]string{`give return {"value": "{{ payload.n + 1 }}"}`}, nil), `, "input": {"n": "{{ input.n }}"}`)
+		id := w.Accept(ver, 1, fixture.RunOptions{})[0]
+		w.SetBudgets(tenant.Budgets{RunsPerMonth: 1, LiveRuns: 1})
+		w.StartWorker()
+		if r := w.Until(id, "the run completes", fixture.Finished); gaveAfter(r) != `{"got":2}` {
+			t.Errorf("%s gave %s: %v", r.Status(), gaveAfter(r), r.Failure())
+		}
+	})
+}
+
 func TestWhatBecomesOfACall(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(w *env) {

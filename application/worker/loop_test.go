@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -354,9 +355,8 @@ func TestALoopNeedsRoomInTheStorageOfItsTenant(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(w *env) {
 		ver := w.each("", []string{`each/one transform {"expression": "item"}`})
-		setup := fixture.WorkerOptions
-		setup.Storage = 20_000
-		w.Work(w.NewWorker(w.Store, w.Signals, setup))
+		w.SetBudgets(tenant.Budgets{BytesKept: 20_000})
+		w.Work(w.NewWorker(w.Store, w.Signals, fixture.WorkerOptions))
 		large, small := w.Accept(ver, 1, fixture.RunOptions{Payload: listOf(3000)})[0], w.Accept(ver, 1, fixture.RunOptions{Payload: listOf(5)})[0]
 		r := w.Until(large, "the run ends", fixture.Finished)
 		if f := r.Failure(); f == nil || f.Code != run.CodeStorageExceeded || len(w.childrenOf(large)) > 0 {

@@ -8,22 +8,20 @@ import (
 
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain/run"
-	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // Options tune a worker. Members that are zero stand for the defaults.
 type Options struct {
-	Name        string              // who works, for people
-	Concurrency int                 // how many runs this process works on at the same time; 64
-	PerTenant   int                 // how many runs of one tenant are worked on at the same time, by all processes; 32
-	Memory      int64               // how large the runs that are worked on may be, in bytes as they are stored, for more to be claimed; 256 MiB
-	Lease       time.Duration       // after which the runs of a process that died are worked on by others; 6 s
-	Drain       time.Duration       // how long attempts may go on after the worker began to stop; 10 s
-	Hold        time.Duration       // how long a step may go unrecorded while what it asks for is computed; 20 ms: most code is over by then
-	Plans       int                 // how many versions are kept ready to run; as many as execution.NewPlans keeps
-	Storage     tenant.StorageQuota // of runs that others start; 0 for any number of bytes
+	Name        string        // who works, for people
+	Concurrency int           // how many runs this process works on at the same time; 64
+	PerTenant   int           // how many runs of one tenant are worked on at the same time, by all processes; 32
+	Memory      int64         // how large the runs that are worked on may be, in bytes as they are stored, for more to be claimed; 256 MiB
+	Lease       time.Duration // after which the runs of a process that died are worked on by others; 6 s
+	Drain       time.Duration // how long attempts may go on after the worker began to stop; 10 s
+	Hold        time.Duration // how long a step may go unrecorded while what it asks for is computed; 20 ms: most code is over by then
+	Plans       int           // how many versions are kept ready to run; as many as execution.NewPlans keeps
 }
 
 func (o Options) orDefaults() Options {

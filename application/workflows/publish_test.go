@@ -17,6 +17,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/workflows"
@@ -354,7 +355,7 @@ func TestPublishingMeetsNobodyInADeadlock(t *testing.T) {
 	p := newPress(t, openPostgres(t))
 	counted := &rerun{UnitOfWork: p.store}
 	publishing, changing := p.over(counted), triggers.New(counted, nil, sqlstore.NewTriggerInserter(p.store), expression.Checker{}, nil, system.Clock{}, system.Random{})
-	scheduler := schedules.NewScheduler(counted, nil, p.notified, system.Clock{}, system.Random{}, 0)
+	scheduler := schedules.NewScheduler(counted, nil, p.notified, system.Clock{}, system.Random{}, execution.NewAllowance(system.Clock{}, nil))
 	const rounds = 25
 	// All of them first: a trigger that is attached once its version has been replaced stays there.
 	versions := []workflow.VersionID{p.draft(), p.draft()}

@@ -47,7 +47,7 @@ var rules = []rule{
 	{"domain/run", []string{"domain", "domain/tenant", "domain/connection", "domain/node", "domain/workflow", "domain/trigger"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
 	{"domain/hook", []string{"domain", "domain/tenant", "domain/connection", "domain/node", "domain/workflow", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, hook, event"},
 	{"domain/job", []string{"domain", "domain/tenant", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, job, event"},
-	{"domain/event", []string{"domain", "domain/tenant", "domain/connection", "domain/node", "domain/workflow", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
+	{"domain/event", []string{"domain", "domain/tenant", "domain/usage", "domain/connection", "domain/node", "domain/workflow", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
 	{"domain/change", []string{"domain/tenant", "domain/workflow", "domain/run", "domain/event"}, false, "what changes in lists is said of everything else"},
 	{"domain", nil, false, "the domain imports the standard library and itself only"},
 	{"ports/portstest", []string{"domain/...", "ports/..."}, true, "suites speak of the domain and the ports"},

@@ -73,7 +73,7 @@ func (c config) openWith(ctx context.Context, timeout time.Duration) (store *sql
 		store, err = postgres.Open(ctx, db.postgresURL, postgres.Options{MaxConnections: c.DatabasePool, AnswerTimeout: timeout})
 	}
 	if err == nil {
-		store.RunDays = c.RunRetention
+		store.RunDays, store.BytesKept = c.RunRetention, int64(c.TenantStorage)
 	}
 	return store, err
 }

@@ -27,6 +27,14 @@ func TestMistakesAreNamedByTheirOptions(t *testing.T) {
 				"  --secret-per-minute must be at least 1, not 0\n  --secret-concurrent must be at least 1, not 0\n" +
 				"  --run-retention-days must be at least 1, not 0\n",
 		},
+		"every budget of a tenant": {
+			[]string{"tenant", "update", id, "--runs-per-month", "0", "--live-runs", "-1", "--bytes-kept", "0"},
+			"The tenant is not valid.\n  --runs-per-month must be at least 1, not 0\n  --live-runs must be at least 1, not -1\n  --bytes-kept must be at least 1, not 0\n",
+		},
+		"a budget that is no number": {
+			[]string{"tenant", "update", id, "--runs-per-month", "many"},
+			"wrong usage: invalid argument \"many\" for \"--runs-per-month\" flag: must be a whole number, or none\n\nHelp: sluice --help\n",
+		},
 		"a page": {[]string{"tenant", "list", "--limit", "500", "--offset", "-1"},
 			"wrong usage: The list parameters are not valid.\n  --limit must be at most 100, not 500\n  --offset must be at least 0, not -1\n\nHelp: sluice --help\n"},
 		"a key's type": {[]string{"key", "create", "--tenant", id, "--type", "x"}, "The API key is not valid.\n  --type must be \"public\" or \"secret\", not \"x\"\n"},

@@ -64,6 +64,7 @@ var flagsOf = map[string]string{
 	"limits.public.requestsPerMinute": "--public-per-minute", "limits.public.concurrentRequests": "--public-concurrent",
 	"limits.secret.requestsPerMinute": "--secret-per-minute", "limits.secret.concurrentRequests": "--secret-concurrent",
 	"limits.runRetentionDays": "--run-retention-days",
+	"budgets.runsPerMonth":    "--runs-per-month", "budgets.liveRuns": "--live-runs", "budgets.bytesKept": "--bytes-kept",
 }
 
 // explain turns an error into what a person at a terminal can use: the message and

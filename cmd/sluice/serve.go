@@ -32,7 +32,6 @@ import (
 	"github.com/sluicehq/sluice/domain/event"
 	domainprocess "github.com/sluicehq/sluice/domain/process"
 	domainrun "github.com/sluicehq/sluice/domain/run"
-	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -198,7 +197,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	measured := telemetry.LogFailedRuns(a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store)), a.log)
 	work := audit.NewWork(measured, system.Clock{}, system.Random{})
 	inserter := audit.NewInserter(a.watch.tracing.TriggerInserter(sqlstore.NewTriggerInserter(a.store)), system.Random{})
-	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.tally, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, tenant.StorageQuota(c.TenantStorage), audit.Retention(c.AuditRetention), c.workerOptions(memory, a.self), a.hooksURL.get, members.Letters{Mailer: c.mailer(), Public: a.hooksURL.publicly}, hashing(memory), c.identityProvider(a.hooksURL.publicly), httpapi.Options{
+	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.tally, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, audit.Retention(c.AuditRetention), c.workerOptions(memory, a.self), a.hooksURL.get, members.Letters{Mailer: c.mailer(), Public: a.hooksURL.publicly}, hashing(memory), c.identityProvider(a.hooksURL.publicly), httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
 		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
 		PublicURL: a.hooksURL.publicly, ConsolePages: console.New(a.hooksURL.publicly), Streams: a.streams, HealthOnly: !does.serves(), OperatorTokens: a.tokens,
@@ -235,7 +234,6 @@ func runKey(ctx context.Context, log zerolog.Logger, store *sqlstore.Store) (dom
 func (c config) workerOptions(memory budget.Memory, self domainprocess.Process) worker.Options {
 	return worker.Options{
 		Name: string(self.ID), Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain,
-		Storage: tenant.StorageQuota(c.TenantStorage),
 	}
 }
 

@@ -33,12 +33,14 @@ func (p *program) tenantCreate() *cobra.Command {
 	d := tenant.Draft{Language: &language}
 	var withExample bool
 	var runDays int
+	budgets := make(budgetFlags)
 	cmd := &cobra.Command{
 		Use: "create --name NAME", Short: "Create a tenant and print its two keys, which are not shown again", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("run-retention-days") {
 				d.RunRetentionDays = &runDays
 			}
+			d.Budgets = budgets
 			return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
 				made, err := op.Tenants.Create(ctx, domain.IdempotencyKey{}, d)
 				if err != nil {
@@ -60,6 +62,7 @@ func (p *program) tenantCreate() *cobra.Command {
 	cmd.Flags().StringVar(&d.Name, "name", "", "name of the tenant, 1 to 255 characters")
 	cmd.Flags().StringVar((*string)(&language), "language", string(tenant.English), "language of the node registry: en, pt-BR or es")
 	cmd.Flags().IntVar(&runDays, "run-retention-days", 0, "how many days its finished runs are kept, 1 to 3650; without it SLUICE_RUN_RETENTION")
+	budgets.add(cmd)
 	cmd.Flags().BoolVar(&withExample, "example", false, "also create an example workflow with a published version and a trigger that fires it")
 	return cmd
 }
@@ -86,6 +89,7 @@ type shownTenant struct {
 	Language  tenant.Language                `json:"language"`
 	Limits    map[tenant.KeyType]shownLimits `json:"limits"`
 	RunDays   int                            `json:"runRetentionDays"`
+	Budgets   map[tenant.BudgetName]int64    `json:"budgets"`
 	Metadata  json.RawMessage                `json:"metadata"`
 	CreatedAt instant                        `json:"createdAt"`
 	UpdatedAt instant                        `json:"updatedAt"`
@@ -104,7 +108,7 @@ func showTenant(ten *tenant.Tenant) shownTenant {
 	}
 	return shownTenant{
 		TenantID: ten.ID(), Name: ten.Name(), Status: ten.Status(), Language: settings.Language, Limits: limits,
-		RunDays: settings.KeptRunDays(), Metadata: json.RawMessage(ten.Metadata().String()),
+		RunDays: settings.KeptRunDays(), Budgets: showBudgets(settings.EffectiveBudgets()), Metadata: json.RawMessage(ten.Metadata().String()),
 		CreatedAt: instant(ten.CreatedAt()), UpdatedAt: instant(ten.UpdatedAt()),
 	}
 }
@@ -119,6 +123,11 @@ func (p *program) printTenant(ten *tenant.Tenant) error {
 	}
 	for _, kt := range tenant.KeyTypes() {
 		rows = append(rows, []string{string(kt) + " keys", fmt.Sprintf("%d requests a minute, %d at the same time", s.Limits[kt].PerMinute, s.Limits[kt].Concurrent)})
+	}
+	for _, name := range tenant.BudgetNames() {
+		if amount, ok := s.Budgets[name]; ok {
+			rows = append(rows, []string{"budget", fmt.Sprintf("%s %d", name, amount)})
+		}
 	}
 	rows = append(rows, []string{"finished runs", "kept for " + days(s.RunDays)}, []string{"metadata", string(s.Metadata)},
 		[]string{"created", shown(&s.CreatedAt)}, []string{"updated", shown(&s.UpdatedAt)})
@@ -198,9 +207,10 @@ func (p *program) tenantStatus(name, short string, verb func(operatorPorts) stat
 func (p *program) tenantUpdate() *cobra.Command {
 	var name, language string
 	var runDays int
+	budgets := make(budgetFlags)
 	limits := map[tenant.KeyType]*shownLimits{tenant.Public: {}, tenant.Secret: {}}
 	cmd := &cobra.Command{
-		Use: "update TENANT", Short: "Change a tenant's name, language, limits, or how long its runs are kept", Args: exactly("the id of a tenant"),
+		Use: "update TENANT", Short: "Change a tenant's name, language, limits, budgets, or how long its runs are kept", Args: exactly("the id of a tenant"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patch := tenant.Patch{Quotas: make(map[tenant.KeyType]tenant.QuotaPatch)}
 			if cmd.Flags().Changed("name") {
@@ -212,6 +222,7 @@ func (p *program) tenantUpdate() *cobra.Command {
 			if cmd.Flags().Changed("run-retention-days") {
 				patch.RunRetentionDays = &runDays
 			}
+			patch.Budgets = budgets
 			for kt, l := range limits {
 				var q tenant.QuotaPatch
 				if cmd.Flags().Changed(string(kt) + "-per-minute") {
@@ -236,6 +247,7 @@ func (p *program) tenantUpdate() *cobra.Command {
 	cmd.Flags().StringVar(&name, "name", "", "name, 1 to 255 characters")
 	cmd.Flags().StringVar(&language, "language", "", "language of the node registry: en, pt-BR or es")
 	cmd.Flags().IntVar(&runDays, "run-retention-days", 0, "how many days finished runs are kept, 1 to 3650")
+	budgets.add(cmd)
 	for kt, l := range limits {
 		cmd.Flags().IntVar(&l.PerMinute, string(kt)+"-per-minute", 0, "requests a minute with "+string(kt)+" keys")
 		cmd.Flags().IntVar(&l.Concurrent, string(kt)+"-concurrent", 0, "requests at the same time with "+string(kt)+" keys")

@@ -34,7 +34,6 @@ import (
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/domain/node"
 	domainrun "github.com/sluicehq/sluice/domain/run"
-	"github.com/sluicehq/sluice/domain/tenant"
 	domainusage "github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -62,7 +61,7 @@ var core = wire.NewSet(
 	nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)),
 	nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)),
 	checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)),
-	countedSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)),
+	countedSelections, execution.NewAllowance, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)),
 	hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)),
 	wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures,
 	connections.NewTokens, wire.Bind(new(inbound.GrantKeeper), new(*connections.Tokens)),
@@ -164,10 +163,9 @@ func recordedInserter(store *sqlstore.Store, random outbound.Random) outbound.Tr
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, tally counts what is not recorded, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
-// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, hashes what checks their passwords, provider with whom they sign in, lists the memory for what changes in lists, storage what is kept for a
-// tenant and kept how long entries of the audit log are.
+// runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, hashes what checks their passwords, provider with whom they sign in, lists the memory for what changes in lists, and kept how long entries of the audit log are.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, tally *domainusage.Tally, sender outbound.Sender,
-	tokens outbound.TokenEndpoint, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, storage tenant.StorageQuota, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, hashes outbound.Passwords, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
+	tokens outbound.TokenEndpoint, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, hashes outbound.Passwords, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.RunOutcomes), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
 		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)), wire.Bind(new(inbound.Completions), new(*workflows.Versions)),

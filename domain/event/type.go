@@ -24,6 +24,10 @@ const (
 	// world outside, "Connections").
 	ConnectionNeedsConsent Type = "connection.needs_consent"
 
+	// UsageThreshold is sent when a tenant has used 80 or 100 percent of a budget, once a month for each ("What is
+	// remembered").
+	UsageThreshold Type = "usage.threshold"
+
 	// EndpointTest is sent on request, to one endpoint, whatever it subscribes to. It
 	// cannot be subscribed to.
 	EndpointTest Type = "webhook_endpoint.test"
@@ -33,7 +37,7 @@ const (
 func Types() []Type {
 	return []Type{
 		RunStarted, RunCompleted, RunFailed, RunCancelled, RunPaused, RunResumed, WorkflowPublished, TriggerDisabled, EndpointDisabled,
-		ConnectionNeedsConsent,
+		ConnectionNeedsConsent, UsageThreshold,
 	}
 }
 

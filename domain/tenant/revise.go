@@ -12,6 +12,7 @@ type Patch struct {
 	Language         *Language
 	Quotas           map[KeyType]QuotaPatch
 	RunRetentionDays *int // how many days finished runs are kept
+	Budgets          map[BudgetName]BudgetPatch
 	Metadata         domain.MetadataPatch
 	Malformed        []domain.Violation // what was found while the request was read; reported with the rest
 }
@@ -46,6 +47,7 @@ func (t *Tenant) Revise(p Patch, now time.Time) error {
 	checkName(&r, name)
 	s.Language.check(&r, "language")
 	s.checkLimits(&r)
+	s.Budgets = s.Budgets.revised(p.Budgets, &r)
 	metadata := t.state.Metadata.Revised(&r, p.Metadata)
 	if err := r.Err("tenant_invalid", "The tenant is not valid."); err != nil {
 		return err

@@ -84,6 +84,8 @@ type Settings struct {
 	Quotas                map[KeyType]Quota     `fact:"limits"` // overrides of [DefaultQuota], set by the operator
 	RunRetentionDays      *int                  // override of the gateway's days, set by the operator; nil for none
 	DefaultRunDays        int                   `fact:"-"` // those of the gateway, which no tenant keeps; 0 for [DefaultRunRetentionDays]
+	Budgets               Budgets               // set by the operator
+	DefaultBytesKept      int64                 `fact:"-"` // the gateway's budget of a tenant that has none of its own; 0 for none
 }
 
 // How many days finished runs are kept (execution rules, "Failure").
@@ -106,6 +108,9 @@ func (s Settings) KeptRunDays() int {
 	}
 	return cmp.Or(s.DefaultRunDays, DefaultRunRetentionDays)
 }
+
+// EffectiveBudgets are the tenant's budgets: the operator's where there are, else those of the gateway.
+func (s Settings) EffectiveBudgets() Budgets { return s.Budgets.Or(s.DefaultBytesKept) }
 
 // PublicTriggers returns the choice for POST /triggers with a public key.
 func (s Settings) PublicTriggers() PublicTriggerCreation {

@@ -56,6 +56,7 @@ type Draft struct {
 	Language         *Language // nil means [English]
 	Quotas           map[KeyType]QuotaPatch
 	RunRetentionDays *int // how many days finished runs are kept; nil for as many as the gateway keeps them
+	Budgets          map[BudgetName]BudgetPatch
 	Metadata         domain.MetadataPatch
 	Malformed        []domain.Violation // what was found while the request was read; reported with the rest
 }
@@ -64,7 +65,7 @@ type Draft struct {
 // the code tenant_invalid.
 func New(id ID, d Draft, now time.Time) (*Tenant, error) {
 	t := &Tenant{State{ID: id, Status: Active, Settings: Settings{Language: English}, CreatedAt: now, Revision: 1}}
-	first := Patch{Name: &d.Name, Language: d.Language, Quotas: d.Quotas, RunRetentionDays: d.RunRetentionDays, Metadata: d.Metadata, Malformed: d.Malformed}
+	first := Patch{Name: &d.Name, Language: d.Language, Quotas: d.Quotas, RunRetentionDays: d.RunRetentionDays, Budgets: d.Budgets, Metadata: d.Metadata, Malformed: d.Malformed}
 	if err := t.Revise(first, now); err != nil {
 		return nil, err
 	}

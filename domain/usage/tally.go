@@ -11,10 +11,13 @@ import (
 type Tally struct {
 	mu     sync.Mutex
 	counts map[tenant.ID]*Counts
+	full   map[tenant.ID]bool
 }
 
 // NewTally returns an empty tally.
-func NewTally() *Tally { return &Tally{counts: make(map[tenant.ID]*Counts)} }
+func NewTally() *Tally {
+	return &Tally{counts: make(map[tenant.ID]*Counts), full: make(map[tenant.ID]bool)}
+}
 
 // Count adds to what is counted of a tenant.
 func (t *Tally) Count(owner tenant.ID, c Counts) {
@@ -35,5 +38,24 @@ func (t *Tally) Take() map[tenant.ID]*Counts {
 	defer t.mu.Unlock()
 	taken := maps.Clone(t.counts)
 	clear(t.counts)
+	return taken
+}
+
+// LiveFull notes that a tenant had as many live runs as it may.
+func (t *Tally) LiveFull(owner tenant.ID) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.full[owner] = true
+}
+
+// TakeLiveFull returns which tenants had since the last call.
+func (t *Tally) TakeLiveFull() map[tenant.ID]bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	taken := maps.Clone(t.full)
+	clear(t.full)
 	return taken
 }

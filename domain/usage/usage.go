@@ -166,6 +166,8 @@ type Report struct {
 	Totals Counts
 
 	BytesKept int64 // at the end of the period, or now
+
+	Standing Standing // now
 }
 
 // NewReport makes a report of days, which come in order, some of them perhaps before the period: what was kept stays so until somebody notes

@@ -70,6 +70,8 @@ type FiringTrigger struct {
 	// shared once, what they have recorded and their histories. It is that of the moment:
 	// units that go on at the same time do not wait for each other to know it.
 	StoredBytes int64
+
+	Budgets tenant.Budgets // of the tenant, with those of the gateway where it has none of its own
 }
 
 // FiringVersion is a workflow with a version of it.
@@ -82,4 +84,5 @@ type FiringVersion struct {
 	Published bool               // now or before
 
 	StoredBytes int64 // as in [FiringTrigger]
+	Budgets     tenant.Budgets
 }

@@ -15,6 +15,7 @@ type UsageStores struct {
 	Log     UsageLog
 	Folding UsageFolding
 	Recount UsageRecount
+	Budgets UsageBudgets
 }
 
 // UsageLog knows what tenants have used.
@@ -39,12 +40,24 @@ type UsageFolding interface {
 	// is kept was last noted.
 	Hold(ctx context.Context) (notedAt time.Time, ok bool, err error)
 
-	// Fold adds at most limit of what units have appended to the days that it is about, and returns how many that were. What a
-	// tenant has used stays the same for everybody who reads it.
-	Fold(ctx context.Context, limit int) (n int, err error)
+	// Fold adds at most limit of what units have appended to the days that it is about, and returns how many that were, and of
+	// which tenants. What a tenant has used stays the same for everybody who reads it.
+	Fold(ctx context.Context, limit int) (n int, of []tenant.ID, err error)
 
 	// NoteKept notes how many bytes are kept for each tenant now as what was kept on a day.
 	NoteKept(ctx context.Context, day usage.Day, at time.Time) error
+}
+
+// UsageBudgets knows what tenants have used of their budgets.
+type UsageBudgets interface {
+	// Standings returns it of the tenants that there are, by their identifiers: the runs that were started from the first of a
+	// month on, those that are live, and what is kept, each where there is a budget for it. It is that of the moment: what
+	// other units are about to start is not in it, and neither is what the unit has started itself.
+	Standings(ctx context.Context, month usage.Day, of ...tenant.ID) ([]usage.Standing, error)
+
+	// Announce notes that tenants are told of thresholds, and returns those of which they were not told before. A tenant
+	// that is gone is not told.
+	Announce(ctx context.Context, all ...usage.Threshold) (first []usage.Threshold, err error)
 }
 
 // UsageRecount compares what was counted with the records. It is for the gateway itself.

@@ -47,7 +47,7 @@ func (f fixture) add(owner tenant.ID, day usage.Day, c usage.Counts) {
 func (f fixture) fold(limit int) (n int) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) (err error) {
-		n, err = st.Usage.Folding.Fold(ctx, limit)
+		n, _, err = st.Usage.Folding.Fold(ctx, limit)
 		return err
 	})
 	return n
@@ -58,6 +58,7 @@ func Usage(t *testing.T, open OpenStore) {
 	cases(t, open, usageCounted)
 	cases(t, open, usageFolded)
 	cases(t, open, usageRecounted)
+	cases(t, open, usageBudgets)
 }
 
 var usageCounted = map[string]func(f fixture){
@@ -166,7 +167,7 @@ var usageFolded = map[string]func(f fixture){
 						if err != nil || !ok {
 							return err
 						}
-						_, err = st.Usage.Folding.Fold(ctx, 3)
+						_, _, err = st.Usage.Folding.Fold(ctx, 3)
 						return err
 					})
 				}

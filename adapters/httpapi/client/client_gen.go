@@ -117,6 +117,7 @@ const (
 	EventTypeRunResumed              EventType = "run.resumed"
 	EventTypeRunStarted              EventType = "run.started"
 	EventTypeTriggerDisabled         EventType = "trigger.disabled"
+	EventTypeUsageThreshold          EventType = "usage.threshold"
 	EventTypeWebhookEndpointDisabled EventType = "webhook_endpoint.disabled"
 	EventTypeWebhookEndpointTest     EventType = "webhook_endpoint.test"
 	EventTypeWorkflowPublished       EventType = "workflow.published"
@@ -401,6 +402,7 @@ const (
 	SubscribableEventTypeRunResumed              SubscribableEventType = "run.resumed"
 	SubscribableEventTypeRunStarted              SubscribableEventType = "run.started"
 	SubscribableEventTypeTriggerDisabled         SubscribableEventType = "trigger.disabled"
+	SubscribableEventTypeUsageThreshold          SubscribableEventType = "usage.threshold"
 	SubscribableEventTypeWebhookEndpointDisabled SubscribableEventType = "webhook_endpoint.disabled"
 	SubscribableEventTypeWorkflowPublished       SubscribableEventType = "workflow.published"
 )
@@ -630,6 +632,31 @@ type AuditTarget struct {
 
 	// Kind Example: workflow
 	Kind string `json:"kind"`
+}
+
+// Budgets How much a tenant may use. The operator sets it; what there is no budget for is left out, and not limited. What is beyond one is refused, and runs
+// that were started go on.
+type Budgets struct {
+	// BytesKept Bytes of its runs that may be kept: their payloads, results and histories.
+	BytesKept *int `json:"bytesKept,omitempty"`
+
+	// LiveRuns Runs that may not have ended, those that other runs started among them.
+	LiveRuns *int `json:"liveRuns,omitempty"`
+
+	// RunsPerMonth Runs that it may start in a month of UTC. Those that other runs start do not count, and neither do retries.
+	RunsPerMonth *int `json:"runsPerMonth,omitempty"`
+}
+
+// BudgetsUsed How much of each budget that there is was used.
+type BudgetsUsed struct {
+	// BytesKept Bytes of runs that are kept.
+	BytesKept *int `json:"bytesKept,omitempty"`
+
+	// LiveRuns Runs that have not ended.
+	LiveRuns *int `json:"liveRuns,omitempty"`
+
+	// RunsPerMonth Runs that were started in this month of UTC.
+	RunsPerMonth *int `json:"runsPerMonth,omitempty"`
 }
 
 // CallTrigger What a call of a trigger brings.
@@ -1037,7 +1064,9 @@ type CreateSubTenant struct {
 
 // CreateTenant defines model for CreateTenant.
 type CreateTenant struct {
-	Language *Language `json:"language,omitempty"`
+	// Budgets What changes of the budgets; null takes one away. Without a budget of its own a tenant may keep as many bytes as the gateway is configured for.
+	Budgets  *UpdateBudgets `json:"budgets,omitempty"`
+	Language *Language      `json:"language,omitempty"`
 
 	// Limits What each type of key may ask, and how long runs are kept; what is left out is as for all tenants.
 	Limits *struct {
@@ -2006,7 +2035,7 @@ type HookDelivery struct {
 	// TriggerID The trigger whose hook received it.
 	TriggerID string `json:"triggerId"`
 
-	// Verdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
+	// Verdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run; with the code `budget_exceeded` it can be replayed once the tenant may start runs again. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
 	Verdict HookVerdict `json:"verdict"`
 }
 
@@ -2052,7 +2081,7 @@ type HookSample struct {
 	URL *string `json:"url,omitempty"`
 }
 
-// HookVerdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
+// HookVerdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run; with the code `budget_exceeded` it can be replayed once the tenant may start runs again. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
 type HookVerdict string
 
 // IngestEvent An event for paused runs, and for triggers where it resumes none.
@@ -2146,7 +2175,7 @@ type JobAction string
 
 // JobFailure Why nothing was done with a run, or a delivery.
 type JobFailure struct {
-	// Code A stable word: that of the error which the same request for this run alone gets, such as `run_not_failed`, `run_finished`, `run_not_found`, `version_not_found` or `storage_exceeded`; `run_not_finished` where a run that was to be repeated goes on again; `internal_error` where the gateway failed.
+	// Code A stable word: that of the error which the same request for this run alone gets, such as `run_not_failed`, `run_finished`, `run_not_found`, `version_not_found`, `budget_exceeded` or `storage_exceeded`; `run_not_finished` where a run that was to be repeated goes on again; `internal_error` where the gateway failed.
 	Code string `json:"code"`
 
 	// DeliveryID The delivery, where deliveries are replayed.
@@ -2843,7 +2872,7 @@ type ReplayHook struct {
 	// To Those that were received before.
 	To time.Time `json:"to"`
 
-	// Verdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
+	// Verdict What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run; with the code `budget_exceeded` it can be replayed once the tenant may start runs again. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
 	Verdict *HookVerdict `json:"verdict,omitempty"`
 }
 
@@ -3379,6 +3408,10 @@ type SeenSubTenantPage = Page[SeenSubTenant]
 
 // Settings defines model for Settings.
 type Settings struct {
+	// Budgets How much a tenant may use. The operator sets it; what there is no budget for is left out, and not limited. What is beyond one is refused, and runs
+	// that were started go on.
+	Budgets Budgets `json:"budgets"`
+
 	// CustomNodeEndpoint The URL that runs custom nodes without one of their own.
 	CustomNodeEndpoint *string `json:"customNodeEndpoint,omitempty"`
 
@@ -3710,6 +3743,10 @@ type SubscribableEventType string
 
 // Tenant defines model for Tenant.
 type Tenant struct {
+	// Budgets How much a tenant may use. The operator sets it; what there is no budget for is left out, and not limited. What is beyond one is refused, and runs
+	// that were started go on.
+	Budgets Budgets `json:"budgets"`
+
 	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
 	//
 	// Example: 2026-01-31T09:00:00.000Z
@@ -3757,6 +3794,10 @@ type TenantStatus string
 
 // TenantUsage What one tenant used within a period.
 type TenantUsage struct {
+	// Budgets How much a tenant may use. The operator sets it; what there is no budget for is left out, and not limited. What is beyond one is refused, and runs
+	// that were started go on.
+	Budgets Budgets `json:"budgets"`
+
 	// By What an item of a report is about.
 	By UsageStep `json:"by"`
 
@@ -3774,6 +3815,9 @@ type TenantUsage struct {
 
 	// Totals What was used.
 	Totals UsageCounts `json:"totals"`
+
+	// Used How much of each budget that there is was used.
+	Used BudgetsUsed `json:"used"`
 }
 
 // TenantUsagePage A page of tenants with what they used.
@@ -4056,6 +4100,18 @@ type TriggersOnPublish string
 // TypedSortField What lists of records with a name and a type are sorted by.
 type TypedSortField string
 
+// UpdateBudgets What changes of the budgets; null takes one away. Without a budget of its own a tenant may keep as many bytes as the gateway is configured for.
+type UpdateBudgets struct {
+	// BytesKept Bytes of its runs that may be kept: their payloads, results and histories.
+	BytesKept *int `json:"bytesKept,omitempty"`
+
+	// LiveRuns Runs that may not have ended, those that other runs started among them.
+	LiveRuns *int `json:"liveRuns,omitempty"`
+
+	// RunsPerMonth Runs that it may start in a month of UTC. Those that other runs start do not count, and neither do retries.
+	RunsPerMonth *int `json:"runsPerMonth,omitempty"`
+}
+
 // UpdateConnection defines model for UpdateConnection.
 type UpdateConnection struct {
 	// Hosts The only hosts that the secret is ever sent to: a name or an address with a port, 443 where there is none. `*.example.com` stands for the
@@ -4234,6 +4290,9 @@ type UpdateSubTenant struct {
 
 // UpdateTenant defines model for UpdateTenant.
 type UpdateTenant struct {
+	// Budgets What changes of the budgets; null takes one away. Without a budget of its own a tenant may keep as many bytes as the gateway is configured for.
+	Budgets *UpdateBudgets `json:"budgets,omitempty"`
+
 	// Language The language of the node registry.
 	Language *Language `json:"language,omitempty"`
 
@@ -4361,6 +4420,10 @@ type UpdateWorkflowVersion struct {
 
 // Usage What a tenant used within a period.
 type Usage struct {
+	// Budgets How much a tenant may use. The operator sets it; what there is no budget for is left out, and not limited. What is beyond one is refused, and runs
+	// that were started go on.
+	Budgets Budgets `json:"budgets"`
+
 	// By What an item of a report is about.
 	By UsageStep `json:"by"`
 
@@ -4375,6 +4438,9 @@ type Usage struct {
 
 	// Totals What was used.
 	Totals UsageCounts `json:"totals"`
+
+	// Used How much of each budget that there is was used.
+	Used BudgetsUsed `json:"used"`
 }
 
 // UsageCounts What was used.
@@ -4818,7 +4884,7 @@ type HookDeliverySortBy = HookDeliverySortField
 // HookDeliveryToFilter defines model for HookDeliveryToFilter.
 type HookDeliveryToFilter = time.Time
 
-// HookVerdictFilter What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
+// HookVerdictFilter What became of a delivery. `accepted`: it started runs, or continued some. `duplicate`, `filtered`, `inactive`: it started none, and needs not. `challenged`: it asked whether the address is ours. `rejected`: it is genuine and cannot start a run; with the code `budget_exceeded` it can be replayed once the tenant may start runs again. `unreadable`: its body is not what its content type says. `refused`: its sender is not known, or it is too old.
 type HookVerdictFilter = HookVerdict
 
 // IfNoneMatch defines model for IfNoneMatch.

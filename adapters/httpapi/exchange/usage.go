@@ -14,6 +14,10 @@ type Usage struct {
 	By     string      `json:"by"`
 	Items  []usageItem `json:"items"`
 	Totals usageCounts `json:"totals"`
+
+	// Now, whatever the period is.
+	Budgets Budgets `json:"budgets"`
+	Used    Budgets `json:"used"`
 }
 
 type usageItem struct {
@@ -69,6 +73,7 @@ func usageCountsOf(c usage.Counts, kept int64) usageCounts {
 func UsageOf(r usage.Report) Usage {
 	body := Usage{
 		From: Timestamp(r.Period.From), To: Timestamp(r.Period.To), By: string(r.Period.By), Items: make([]usageItem, len(r.Items)), Totals: usageCountsOf(r.Totals, r.BytesKept),
+		Budgets: BudgetsOf(r.Standing.Budgets), Used: amountsOf(r.Standing.Budgets, r.Standing.Used),
 	}
 	for i, item := range r.Items {
 		body.Items[i] = usageItem{Timestamp(item.Start), usageCountsOf(item.Counts, item.BytesKept)}

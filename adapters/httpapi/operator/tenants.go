@@ -16,22 +16,23 @@ import (
 // tenantBody is a tenant as the operator sees it. The texts of its first keys stand only
 // on the first answer to the request that made it.
 type tenantBody struct {
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Status    string          `json:"status"`
-	Language  string          `json:"language"`
-	Limits    exchange.Limits `json:"limits"`
-	Metadata  json.RawMessage `json:"metadata"`
-	CreatedAt string          `json:"createdAt"`
-	UpdatedAt string          `json:"updatedAt"`
-	PublicKey string          `json:"publicKey,omitempty"`
-	SecretKey string          `json:"secretKey,omitempty"`
+	ID        string           `json:"id"`
+	Name      string           `json:"name"`
+	Status    string           `json:"status"`
+	Language  string           `json:"language"`
+	Limits    exchange.Limits  `json:"limits"`
+	Budgets   exchange.Budgets `json:"budgets"`
+	Metadata  json.RawMessage  `json:"metadata"`
+	CreatedAt string           `json:"createdAt"`
+	UpdatedAt string           `json:"updatedAt"`
+	PublicKey string           `json:"publicKey,omitempty"`
+	SecretKey string           `json:"secretKey,omitempty"`
 }
 
 func tenantBodyOf(ten *tenant.Tenant) tenantBody {
 	s := ten.Settings()
 	return tenantBody{
-		ID: string(ten.ID()), Name: ten.Name(), Status: string(ten.Status()), Language: string(s.Language), Limits: exchange.LimitsOf(s),
+		ID: string(ten.ID()), Name: ten.Name(), Status: string(ten.Status()), Language: string(s.Language), Limits: exchange.LimitsOf(s), Budgets: exchange.BudgetsOf(s.EffectiveBudgets()),
 		Metadata:  exchange.RenderMetadata(ten.Metadata()),
 		CreatedAt: exchange.Timestamp(ten.CreatedAt()), UpdatedAt: exchange.Timestamp(ten.UpdatedAt()),
 	}
@@ -74,6 +75,7 @@ func tenantDraft(body jsonread.Object) tenant.Draft {
 	draft.Name, _ = body.String("name", &r)
 	draft.Language = (*tenant.Language)(body.OptionalString("language", &r))
 	draft.Quotas, draft.RunRetentionDays = readLimits(body, &r)
+	draft.Budgets = exchange.ReadBudgets(body, &r)
 	draft.Metadata = exchange.ReadMetadata(body, &r)
 	draft.Malformed = r.Violations()
 	return draft
@@ -114,6 +116,7 @@ func tenantPatch(body jsonread.Object) tenant.Patch {
 	var r domain.Rules
 	p := tenant.Patch{Name: body.OptionalString("name", &r), Language: (*tenant.Language)(body.OptionalString("language", &r))}
 	p.Quotas, p.RunRetentionDays = readLimits(body, &r)
+	p.Budgets = exchange.ReadBudgets(body, &r)
 	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()
 	return p

@@ -70,7 +70,7 @@ var dialect = sqlstore.Dialect{
 	Day: func(column string) string { return "to_char(" + column + " AT TIME ZONE 'UTC', 'YYYY-MM-DD')" },
 	HistoryOf: `(SELECT to_char(to_timestamp(e.at / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e.type
 		FROM run_history h, readable_entries(h.entries) AS e WHERE h.tenant_id = $1 AND e.at IS NOT NULL) AS said`,
-	KeepTriggers:   " FOR KEY SHARE OF t SKIP LOCKED",
+	KeepRows:       " FOR KEY SHARE OF t SKIP LOCKED",
 	KeepVersions:   " FOR KEY SHARE OF v",
 	Webhooks:       webhookStatements,
 	ClaimSchedules: claimSchedules,

@@ -50,7 +50,7 @@ func TestWhoeverCountsUsageWaitsForNobody(t *testing.T) {
 			t.Fatalf("%d statements that count usage wait for a lock: %v", waiting, err)
 		}
 		err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-			_, err := st.Usage.Folding.Fold(ctx, 50)
+			_, _, err := st.Usage.Folding.Fold(ctx, 50)
 			return err
 		})
 		if err != nil {

@@ -14,6 +14,7 @@ const all: Record<EventType, true> = {
   "trigger.disabled": true,
   "webhook_endpoint.disabled": true,
   "connection.needs_consent": true,
+  "usage.threshold": true,
 };
 
 /** What an endpoint can subscribe to. */

@@ -2,6 +2,7 @@ import { Trans, useLingui } from "@lingui/react/macro";
 import { useState } from "react";
 import { operatorApi, type Schemas } from "@/api";
 import { Button, Dialog, DialogButtons, Form, MetadataFields, metadataPatch, pairsOf, TextField, textOf } from "@/ui";
+import { budgetsPatch } from "./budgets";
 
 type Props = { tenant: Schemas["Tenant"]; onClose: () => void; onDone: () => void };
 
@@ -10,7 +11,7 @@ export function EditTenant({ tenant, onClose, onDone }: Props) {
   const { t } = useLingui();
   const [pairs, setPairs] = useState(() => pairsOf(tenant.metadata));
   const { mutate, error, isPending } = operatorApi.useMutation("patch", "/tenants/{id}", { onSuccess: onDone });
-  const { limits } = tenant;
+  const { limits, budgets } = tenant;
   const submit = (form: FormData) => {
     const number = (name: string) => Number(form.get(name));
     const quota = (kind: "public" | "secret") => ({
@@ -22,6 +23,7 @@ export function EditTenant({ tenant, onClose, onDone }: Props) {
       body: {
         name: textOf(form, "name") ?? "",
         limits: { public: quota("public"), secret: quota("secret"), runRetentionDays: number("limits.runRetentionDays") },
+        budgets: budgetsPatch(budgets, form),
         metadata: metadataPatch(tenant.metadata, pairs),
       },
     });
@@ -56,6 +58,27 @@ export function EditTenant({ tenant, onClose, onDone }: Props) {
           defaultValue={limits.public.concurrentRequests}
         />
         <TextField {...numeric} name="limits.runRetentionDays" label={t`Days that finished runs are kept`} defaultValue={limits.runRetentionDays} />
+        <TextField
+          {...numeric}
+          name="budgets.runsPerMonth"
+          label={t`Runs that it may start in a month`}
+          help={t`Empty for any number.`}
+          defaultValue={budgets.runsPerMonth}
+        />
+        <TextField
+          {...numeric}
+          name="budgets.liveRuns"
+          label={t`Runs that may be live`}
+          help={t`Empty for any number.`}
+          defaultValue={budgets.liveRuns}
+        />
+        <TextField
+          {...numeric}
+          name="budgets.bytesKept"
+          label={t`Bytes of runs that may be kept`}
+          help={t`Empty for as many as the gateway is configured for.`}
+          defaultValue={budgets.bytesKept}
+        />
         <MetadataFields pairs={pairs} onChange={setPairs} />
         <DialogButtons>
           <Button onClick={onClose}>

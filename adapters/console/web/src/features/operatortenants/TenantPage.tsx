@@ -4,11 +4,11 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { CirclePause, CirclePlay, Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { operatorApi, operatorClient, type Schemas } from "@/api";
-import { Badge, Button, Confirm, ErrorPanel, Facts, Identifier, Link, Page, Skeleton, Time, toast, toastError } from "@/ui";
+import { Badge, Button, bytes, Confirm, ErrorPanel, Facts, Identifier, Link, Page, Skeleton, Time, toast, toastError } from "@/ui";
 import { EditTenant } from "./EditTenant";
 
 export default function TenantPage() {
-  const { t } = useLingui();
+  const { t, i18n } = useLingui();
   const navigate = useNavigate();
   const queries = useQueryClient();
   const { id } = useParams({ strict: false }) as { id: string };
@@ -17,7 +17,7 @@ export default function TenantPage() {
   const { data: tenant, error, refetch } = operatorApi.useQuery("get", "/tenants/{id}", path);
   const reload = () => queries.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[1]).startsWith("/tenants") });
   if (!tenant) return <Page title={t`Tenant`}>{error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : <Skeleton />}</Page>;
-  const { name, limits } = tenant;
+  const { name, limits, budgets } = tenant;
   const isActive = tenant.status === "active";
   const resume = () =>
     void operatorClient.POST("/tenants/{id}/resume", path).then(async () => {
@@ -62,6 +62,13 @@ export default function TenantPage() {
           [<Trans key="s">Secret keys, together</Trans>, <Quota key="v" {...limits.secret} />],
           [<Trans key="p">Public keys, together</Trans>, <Quota key="v" {...limits.public} />],
           [<Trans key="r">Finished runs are kept</Trans>, <Plural key="v" value={limits.runRetentionDays} one="# day" other="# days" />],
+          ...(
+            [
+              [t`Runs a month, at most`, budgets.runsPerMonth?.toLocaleString(i18n.locale)],
+              [t`Live runs, at most`, budgets.liveRuns?.toLocaleString(i18n.locale)],
+              [t`Bytes of runs, at most`, budgets.bytesKept && bytes(budgets.bytesKept)],
+            ] as const
+          ).flatMap(([label, text]): [React.ReactNode, React.ReactNode][] => (text ? [[label, text]] : [])),
           ...Object.entries(tenant.metadata).map(([key, value]): [React.ReactNode, React.ReactNode] => [<code key={key}>{key}</code>, value]),
         ]}
       />

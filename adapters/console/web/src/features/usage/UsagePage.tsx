@@ -46,6 +46,13 @@ export default function UsagePage() {
       }),
     ),
   ];
+  const used = (name: keyof Schemas["Budgets"], text: (value: number) => string) => {
+    const limit = data?.budgets[name];
+    const amount = data?.used[name] ?? 0;
+    if (!limit) return null;
+    const [has, may, percent] = [text(amount), text(limit), Math.floor((amount / limit) * 100)];
+    return t`${has} of ${may} (${percent} %)`;
+  };
   return (
     <Page title={t`Usage`} description={<Trans>What this tenant used, in days of UTC.</Trans>}>
       <Filters>
@@ -65,6 +72,17 @@ export default function UsagePage() {
       {error && <ErrorPanel error={error} onRetry={() => void refetch()} />}
       {data && shown && (
         <>
+          {Object.keys(data.budgets).length > 0 && (
+            <Section title={t`Budgets`}>
+              <Facts
+                facts={[
+                  [t`Runs started this month`, used("runsPerMonth", number)] as const,
+                  [t`Live runs`, used("liveRuns", number)] as const,
+                  [t`Bytes kept`, used("bytesKept", bytes)] as const,
+                ].flatMap(([label, text]) => (text ? [[label, text]] : []))}
+              />
+            </Section>
+          )}
           <Facts facts={Object.values(figures).map(({ label, of, text = number }) => [label, text(of(data.totals))])} />
           <Section title={shown.label}>
             <Bars
