@@ -34,11 +34,30 @@ func (s erasures) Take(ctx context.Context, j *job.Job, limit int) (taken int, r
 		return 0, removed, err
 	}
 	ended = slices.DeleteFunc(ended, func(id run.ID) bool { return slices.Contains(found, id) })
-	if taken, err = s.ofRuns().Give(ctx, j, append(found, live...)); err != nil || len(ended) == 0 {
-		return taken, removed, err
+	removed, live, err = s.removeEnded(ctx, j, ended, live)
+	if err != nil {
+		return 0, removed, err
 	}
-	removed, err = s.RemoveRuns(ctx, j.Tenant(), j.ID(), ended...)
+	taken, err = s.ofRuns().Give(ctx, j, append(found, live...))
 	return taken, removed, err
+}
+
+// removeEnded removes runs that have ended, and adds to the live ones those that somebody has retried meanwhile.
+func (s erasures) removeEnded(ctx context.Context, j *job.Job, ended, live []run.ID) (removed job.Removed, all []run.ID, err error) {
+	if len(ended) == 0 {
+		return removed, live, nil
+	}
+	times, err := s.ofRuns().Past(ctx, j.Tenant(), ended)
+	if err != nil {
+		return removed, nil, err
+	}
+	gone, err := s.ofRuns().Remove(ctx, j.Tenant(), j.ID(), ended, true)
+	if err != nil {
+		return removed, nil, err
+	}
+	removed, err = s.removeEventsOf(ctx, j.Tenant(), times, gone)
+	removed.Runs = len(gone)
+	return removed, append(live, slices.DeleteFunc(ended, func(id run.ID) bool { return slices.Contains(gone, id) })...), err
 }
 
 // TakeChildren takes runs below some.
@@ -72,7 +91,8 @@ func (s erasures) RemoveRuns(ctx context.Context, owner tenant.ID, of job.ID, al
 	if removed, err = s.removeEventsOf(ctx, owner, times, all); err != nil {
 		return removed, err
 	}
-	if removed.Runs, err = s.ofRuns().Remove(ctx, owner, of, all); err != nil || of != "" || removed.Runs == 0 {
+	gone, err := s.ofRuns().Remove(ctx, owner, of, all, of == "")
+	if removed.Runs = len(gone); err != nil || of != "" || len(gone) == 0 {
 		return removed, err
 	}
 	names := func(text string) bool {

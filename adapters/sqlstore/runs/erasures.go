@@ -162,17 +162,19 @@ func (s Erasures) Past(ctx context.Context, owner tenant.ID, ids []run.ID) (time
 	return times, err
 }
 
-// Remove removes runs, and with the schema what belongs to them: those that have ended and whose parents do not wait for
-// them, or, for a job, all of them, which are not its any more.
-func (s Erasures) Remove(ctx context.Context, owner tenant.ID, of job.ID, ids []run.ID) (int, error) {
+// Remove removes runs, and with the schema what belongs to them: all, or only those that have ended, and without a job those
+// whose parents do not wait for them, either. They are not the job's any more, which remembers them. It returns those that were removed.
+func (s Erasures) Remove(ctx context.Context, owner tenant.ID, of job.ID, ids []run.ID, onlyEnded bool) (gone []run.ID, err error) {
 	table, parameter, err := s.store.dialect.Keys(keysOf(owner, ids))
 	if err != nil {
-		return 0, s.Fail(err)
+		return nil, s.Fail(err)
 	}
 	condition := ``
+	if onlyEnded {
+		condition = ` AND finished_at IS NOT NULL`
+	}
 	if of == "" {
-		condition = ` AND finished_at IS NOT NULL
-			AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.parent_run_id AND p.finished_at IS NULL)`
+		condition += ` AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.parent_run_id AND p.finished_at IS NULL)`
 	}
 	var removed []struct {
 		ID        run.ID             `db:"id"`
@@ -183,20 +185,34 @@ func (s Erasures) Remove(ctx context.Context, owner tenant.ID, of job.ID, ids []
 	err = s.ReadRows(ctx, "remove runs", &removed, `DELETE FROM runs WHERE tenant_id = $2 AND id IN (SELECT r.id FROM `+table+`)`+condition+`
 		RETURNING id, sub_tenant_id, workflow_id, parent_run_id`, parameter, string(owner))
 	if err != nil {
-		return 0, s.Fail(err)
+		return nil, s.Fail(err)
 	}
 	for _, one := range removed {
+		gone = append(gone, one.ID)
 		s.NoteLists(change.Change{Tenant: owner, SubTenant: one.SubTenant, Kind: change.Run, Operation: change.Deleted, ID: string(one.ID), Workflow: one.Workflow, Parent: one.Parent})
 	}
-	if of != "" {
-		_, err = s.Exec(ctx, "note erased runs", `INSERT INTO erased_runs (tenant_id, job_id, run_id) SELECT r.tenant_id, CAST($2 AS text), r.id FROM `+table+` WHERE true
-			ON CONFLICT (tenant_id, job_id, run_id) DO NOTHING`, parameter, string(of))
-		if err != nil {
-			return 0, err
-		}
-		_, err = s.Exec(ctx, "take runs from a job", `DELETE FROM job_runs WHERE tenant_id = $2 AND job_id = $3 AND run_id IN (SELECT r.id FROM `+table+`)`, parameter, string(owner), string(of))
+	if of == "" {
+		return gone, nil
 	}
-	return len(removed), err
+	if onlyEnded {
+		return gone, s.noteErased(ctx, owner, of, gone)
+	}
+	return gone, s.noteErased(ctx, owner, of, ids)
+}
+
+// noteErased takes runs from a job, which remembers that it has removed them.
+func (s Erasures) noteErased(ctx context.Context, owner tenant.ID, of job.ID, ids []run.ID) error {
+	table, parameter, err := s.store.dialect.Keys(keysOf(owner, ids))
+	if err != nil {
+		return s.Fail(err)
+	}
+	_, err = s.Exec(ctx, "note erased runs", `INSERT INTO erased_runs (tenant_id, job_id, run_id) SELECT r.tenant_id, CAST($2 AS text), r.id FROM `+table+` WHERE true
+		ON CONFLICT (tenant_id, job_id, run_id) DO NOTHING`, parameter, string(of))
+	if err != nil {
+		return err
+	}
+	_, err = s.Exec(ctx, "take runs from a job", `DELETE FROM job_runs WHERE tenant_id = $2 AND job_id = $3 AND run_id IN (SELECT r.id FROM `+table+`)`, parameter, string(owner), string(of))
+	return err
 }
 
 // Erased returns those of the runs that an erasure has removed.
