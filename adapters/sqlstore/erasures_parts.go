@@ -46,7 +46,7 @@ func (s erasures) RemovePart(ctx context.Context, j *job.Job) (next string, remo
 	case job.Jobs:
 		next, removed.Jobs, err = p.jobs(ctx, j.ID())
 	case job.Keys:
-		removed.Keys, err = p.keys(ctx, j.Erasure().Subject)
+		removed.Keys, err = p.keys(ctx)
 	case job.Notices:
 		err = p.notices(ctx, j.Erasure().Subject)
 	case job.ErasedRuns:
@@ -260,17 +260,41 @@ func (p erasedPart) jobs(ctx context.Context, but job.ID) (next string, removed 
 	return rows[len(rows)-1].ID, removed, nil
 }
 
-// keys removes the keys and embed tokens of a subject, or of a sub-tenant. They are revoked first, of which other processes are told.
-func (p erasedPart) keys(ctx context.Context, of job.Subject) (removed int, err error) {
-	condition := `tenant_id = $1 AND subject = $2 AND created_at < $3`
-	if of == job.OfSubTenant {
+// ofKeys are the keys and embed tokens of a subject, or of a sub-tenant; false for nobody's.
+func ofKeys(j *job.Job, until time.Time) (condition string, args []any, is bool) {
+	switch j.Erasure().Subject {
+	case job.OfSubTenant:
 		condition = `tenant_id = $1 AND sub_tenant_id = $2 AND created_at < $3`
+	case job.OfEntity:
+		condition = `tenant_id = $1 AND subject = $2 AND created_at < $3`
+	default:
+		return "", nil, false
+	}
+	return condition, []any{string(j.Tenant()), j.Name(), until}, true
+}
+
+// RevokeKeys revokes what the part of keys removes later.
+func (s erasures) RevokeKeys(ctx context.Context, j *job.Job, now time.Time) error {
+	until, err := runs.Until(j)
+	if err != nil {
+		return s.Fail(err)
+	}
+	condition, args, is := ofKeys(j, until)
+	if !is {
+		return nil
+	}
+	s.NoteChange(j.Tenant())
+	_, err = s.Exec(ctx, "revoke keys", `UPDATE narrowed_keys SET revoked_at = $4, revision = revision + 1 WHERE revoked_at IS NULL AND `+condition, append(args, now)...)
+	return err
+}
+
+// keys removes keys, which were revoked when the erasure was asked for.
+func (p erasedPart) keys(ctx context.Context) (removed int, err error) {
+	condition, args, is := ofKeys(p.job, p.until)
+	if !is {
+		return 0, nil
 	}
 	p.NoteChange(p.owner)
-	args := []any{string(p.owner), p.name, p.until}
-	if _, err := p.Exec(ctx, "revoke keys", `UPDATE narrowed_keys SET revoked_at = coalesce(revoked_at, $3), revision = revision + 1 WHERE `+condition, args...); err != nil {
-		return 0, err
-	}
 	n, err := p.Exec(ctx, "remove keys", `DELETE FROM narrowed_keys WHERE `+condition, args...)
 	return int(n), err
 }

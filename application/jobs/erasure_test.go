@@ -177,14 +177,27 @@ func (d *env) find() []string {
 // erase asks for an erasure, and works on it until it has ended.
 func (d *env) erase(work outbound.UnitOfWork, draft job.ErasureDraft) *job.Job {
 	d.Helper()
-	d.Clock.Set(d.Clock.Now().Add(time.Hour)) // after all that there is
-	ctx := d.Context()
-	j, err := d.jobs.Erase(ctx, d.Caller, domain.IdempotencyKey{}, draft)
+	return d.finishErasure(work, d.ask(draft))
+}
+
+// ask asks for an erasure after all that there is.
+func (d *env) ask(draft job.ErasureDraft) job.ID {
+	d.Helper()
+	d.Clock.Set(d.Clock.Now().Add(time.Hour))
+	j, err := d.jobs.Erase(d.Context(), d.Caller, domain.IdempotencyKey{}, draft)
 	if err != nil {
 		d.Fatal(err)
 	}
+	return j.ID()
+}
+
+// finishErasure works on an erasure until it has ended.
+func (d *env) finishErasure(work outbound.UnitOfWork, id job.ID) *job.Job {
+	d.Helper()
+	ctx := d.Context()
 	for range 1000 {
-		if j = d.job(j.ID()); j.Status() != job.Running {
+		j := d.job(id)
+		if j.Status() != job.Running {
 			return j
 		}
 		_, err := d.worker(work).Step(ctx, func(err error) { d.Error(err) }) // a process of its own

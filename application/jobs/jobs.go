@@ -63,7 +63,7 @@ func (s *Service) Start(ctx context.Context, who tenant.Caller, idempotency doma
 	return j, nil
 }
 
-// Erase stores a job that finds what it removes as it goes on.
+// Erase stores a job that finds what it removes as it goes on. Who is erased has no key from then on.
 func (s *Service) Erase(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d job.ErasureDraft) (j *job.Job, err error) {
 	if err = who.May(tenant.Erase); err != nil {
 		return nil, err
@@ -77,6 +77,9 @@ func (s *Service) Erase(ctx context.Context, who tenant.Caller, idempotency doma
 			return err
 		}
 		if err := st.Runs.Jobs.Insert(ctx, j); err != nil {
+			return err
+		}
+		if err := st.Erasures.RevokeKeys(ctx, j, now); err != nil {
 			return err
 		}
 		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, j, now)

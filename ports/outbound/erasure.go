@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/run"
@@ -32,6 +33,9 @@ type ErasureRepository interface {
 	// RemovePart looks at the next records of the part that an erasure is in, behind the one that it has come to, and removes
 	// those that are about whom it is about, or about runs that it has removed. next is the last one that it has looked at; empty where none is left.
 	RemovePart(ctx context.Context, j *job.Job) (next string, removed job.Removed, err error)
+
+	// RevokeKeys revokes, as of now, the keys and embed tokens that an erasure removes in its part of keys. Other processes are told.
+	RevokeKeys(ctx context.Context, j *job.Job, now time.Time) error
 
 	// Overwrite has what was removed overwritten in the files of the database soon after the unit has committed, where
 	// the database keeps it there.
