@@ -11,7 +11,10 @@ import (
 
 type letters struct{ *unit }
 
-var _ outbound.LetterRepository = letters{}
+var (
+	_ outbound.LetterRepository = letters{}
+	_ outbound.Ended            = letters{}
+)
 
 // Insert adds a letter.
 func (s letters) Insert(ctx context.Context, l member.Letter, due time.Time) error {
@@ -42,14 +45,20 @@ func (s letters) Claim(ctx context.Context, now, until time.Time) (l member.Lett
 	}, true, nil
 }
 
-// Postpone says when to try again.
-func (s letters) Postpone(ctx context.Context, id member.LetterID, due time.Time) error {
-	_, err := s.Exec(ctx, "postpone letter", `UPDATE letters SET due_at = $1 WHERE id = $2`, due, string(id))
+// Postpone says when to try again. The number of attempts tells a claim from later ones.
+func (s letters) Postpone(ctx context.Context, claimed member.Letter, due time.Time) error {
+	_, err := s.Exec(ctx, "postpone letter", `UPDATE letters SET due_at = $1 WHERE id = $2 AND attempts = $3`, due, string(claimed.ID), claimed.Attempts)
 	return err
 }
 
 // Delete removes a letter.
-func (s letters) Delete(ctx context.Context, id member.LetterID) error {
-	_, err := s.Exec(ctx, "delete letter", `DELETE FROM letters WHERE id = $1`, string(id))
+func (s letters) Delete(ctx context.Context, claimed member.Letter) error {
+	_, err := s.Exec(ctx, "delete letter", `DELETE FROM letters WHERE id = $1 AND attempts = $2`, string(claimed.ID), claimed.Attempts)
 	return err
+}
+
+// Sweep removes letters that have ended.
+func (s letters) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.Exec(ctx, "sweep letters", `DELETE FROM letters WHERE id IN (SELECT id FROM letters WHERE ends_at < $1 ORDER BY ends_at LIMIT $2)`, before, limit)
+	return int(n), err
 }

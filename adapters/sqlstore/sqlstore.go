@@ -81,7 +81,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		Hooks:               outbound.HookStores{Hooks: hooks{in}, Deliveries: hookDeliveries{in}, Keys: hookKeys{in}},
 		Members: outbound.MemberStores{
 			Users: users{in}, Memberships: memberships{in}, OfUsers: membershipsOfUsers{in}, Sessions: sessions{in}, Links: links{in}, Letters: letters{in},
-			EndedSessions: sessions{in}, EndedLinks: links{in},
+			EndedSessions: sessions{in}, EndedLinks: links{in}, EndedLetters: letters{in},
 		},
 		Erasures: erasures{in},
 		Sealed:   secrets{in},

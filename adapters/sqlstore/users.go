@@ -123,8 +123,8 @@ var _ outbound.LinkRepository = links{}
 // Insert adds a link.
 func (s links) Insert(ctx context.Context, l *member.Link) error {
 	st := l.State()
-	_, err := s.Exec(ctx, "remove the oldest links", `DELETE FROM sign_in_links WHERE user_id = $1 AND hash NOT IN
-		(SELECT hash FROM sign_in_links WHERE user_id = $1 ORDER BY ends_at DESC, hash LIMIT $2)`, string(st.User), member.MaxLinks-1)
+	_, err := s.Exec(ctx, "remove the oldest links", `DELETE FROM sign_in_links WHERE user_id = $1 AND purpose = $3 AND hash NOT IN
+		(SELECT hash FROM sign_in_links WHERE user_id = $1 AND purpose = $3 ORDER BY ends_at DESC, hash LIMIT $2)`, string(st.User), member.MaxLinks-1, string(st.Purpose))
 	if err != nil {
 		return err
 	}

@@ -87,12 +87,12 @@ func (q *MailQueue) sendNext(ctx context.Context) (more bool, err error) {
 	late := q.clock.Now().Add(next.Pause()).After(next.EndsAt)
 	kept := q.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err == nil || refused || late {
-			return st.Members.Letters.Delete(ctx, next.ID)
+			return st.Members.Letters.Delete(ctx, next.Letter)
 		}
 		if failed := st.Members.Links.Take(ctx, next.token.Hash()); failed != nil && domain.KindOf(failed) != domain.NotFound {
 			return failed
 		}
-		return st.Members.Letters.Postpone(ctx, next.ID, q.clock.Now().Add(next.Pause()))
+		return st.Members.Letters.Postpone(ctx, next.Letter, q.clock.Now().Add(next.Pause()))
 	})
 	switch {
 	case err == nil:
@@ -115,13 +115,13 @@ func (q *MailQueue) claim(ctx context.Context) (next ready, ok bool, err error) 
 		}
 		u, err := st.Members.Users.FindByEmail(ctx, next.To)
 		if err == nil && next.Inviting != "" {
-			ten, failed := st.Tenants.Get(ctx, next.Inviting)
+			of, failed := st.Members.OfUsers.Find(ctx, u.ID(), next.Inviting) // who is no member any more is not invited
 			if err = failed; err == nil {
-				next.inviting = ten.Name()
+				next.inviting = of.Tenant.Name()
 			}
 		}
 		if errors.Is(err, domain.NotFound) || err == nil && (!next.IsFor(u) || !now.Before(next.EndsAt)) {
-			return st.Members.Letters.Delete(ctx, next.ID)
+			return st.Members.Letters.Delete(ctx, next.Letter)
 		}
 		if err != nil {
 			return err

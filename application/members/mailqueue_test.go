@@ -80,6 +80,12 @@ func TestWhatTheMailServerRefusesOrNobodyGetsIsGivenUp(t *testing.T) {
 				e.Fatal(err)
 			}
 		}, ""},
+		"who is no member any more": {nil, func(e *env) {
+			owner := tenant.Operator("tenant_1")
+			if _, err := e.memberships(&post{}).Remove(e.Context(), owner, "bert@example.com"); err != nil {
+				e.Fatal(err)
+			}
+		}, ""},
 		"a tenant that is gone": {nil, func(e *env) {
 			e.write(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, "tenant_1") })
 		}, ""},
@@ -94,6 +100,37 @@ func TestWhatTheMailServerRefusesOrNobodyGetsIsGivenUp(t *testing.T) {
 			}
 			if len(mail.sent) > 0 || e.waiting() {
 				t.Error(mail.sent, e.waiting())
+			}
+		})
+	}
+}
+
+// stoppedPost takes a mail while the process is told to stop.
+type stoppedPost struct {
+	*post
+	stop context.CancelFunc
+}
+
+func (p *stoppedPost) Send(ctx context.Context, m outbound.Mail) error {
+	p.stop()
+	return p.post.Send(ctx, m)
+}
+
+func TestAMailThatWasSentAsTheProcessStopsIsNotSentAgain(t *testing.T) {
+	for claim, c := range map[string]struct {
+		fails   error
+		waiting bool
+	}{"it was sent": {nil, false}, "it was not": {context.Canceled, true}} {
+		t.Run(claim, func(t *testing.T) {
+			e := newEnv(t)
+			_, admin := e.tenant("tenant_1")
+			mail := &post{enabled: true, fails: c.fails}
+			e.invite(mail, admin, "bert@example.com")
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			q := members.NewMailQueue(e.work, e.clock, &system.Random{}, members.Letters{Mailer: &stoppedPost{mail, stop}, Public: func() string { return "https://sluice.example/" }})
+			if err := q.SendDue(ctx); err != nil || e.waiting() != c.waiting {
+				t.Error(err, e.waiting())
 			}
 		})
 	}

@@ -80,11 +80,17 @@ func (s *Service) SweepEmbedTokens(ctx context.Context) (removed int, err error)
 	return s.sweep(ctx, tenant.TokenRetention, maxRecords, func(st outbound.Stores) sweeper { return st.EmbedTokens })
 }
 
-// SweepSessions removes sessions of people, and links by which they come in, that ended long enough ago.
+// SweepSessions removes sessions of people, links by which they come in, and letters that nobody could send, that ended long enough ago.
 func (s *Service) SweepSessions(ctx context.Context) (removed int, err error) {
-	removed, err = s.sweep(ctx, member.EndedRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Members.EndedSessions })
-	more, errMore := s.sweep(ctx, member.EndedRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Members.EndedLinks })
-	return removed + more, errors.Join(err, errMore)
+	for _, of := range []func(outbound.Stores) sweeper{
+		func(st outbound.Stores) sweeper { return st.Members.EndedSessions },
+		func(st outbound.Stores) sweeper { return st.Members.EndedLinks },
+		func(st outbound.Stores) sweeper { return st.Members.EndedLetters },
+	} {
+		n, failed := s.sweep(ctx, member.EndedRetention, maxRecords, of)
+		removed, err = removed+n, errors.Join(err, failed)
+	}
+	return removed, err
 }
 
 // SweepProcesses removes processes that died and were remembered long enough.

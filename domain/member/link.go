@@ -23,7 +23,8 @@ const (
 	SignInLife = 15 * time.Minute
 )
 
-// MaxLinks is how many links a user has at once. The one that ends first makes room.
+// MaxLinks is how many links a user has at once for one purpose. The one that ends first makes room: asking for resets takes nobody's
+// invitation away.
 const MaxLinks = 10
 
 // Link lets whoever has it come in as a user, once.

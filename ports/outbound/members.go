@@ -20,6 +20,7 @@ type MemberStores struct {
 
 	EndedSessions Ended
 	EndedLinks    Ended
+	EndedLetters  Ended
 }
 
 // Ended are the records of a kind that have ended, whosever they are.
@@ -124,7 +125,7 @@ type SignedIn struct {
 
 // LinkRepository keeps links without their tokens.
 type LinkRepository interface {
-	// Insert adds a link. Of more than member.MaxLinks of the user, those that end first are removed.
+	// Insert adds a link. Of more than member.MaxLinks of the user for the same purpose, those that end first are removed.
 	Insert(ctx context.Context, l *member.Link) error
 
 	// Find returns the link with this hash, or the error member.LinkEnded.
@@ -147,9 +148,9 @@ type LetterRepository interface {
 	// ok is false where none is due.
 	Claim(ctx context.Context, now, until time.Time) (l member.Letter, ok bool, err error)
 
-	// Postpone says when a letter is due again.
-	Postpone(ctx context.Context, id member.LetterID, due time.Time) error
+	// Postpone says when a letter is due again, as it was claimed: one that somebody else has claimed since stays as it is.
+	Postpone(ctx context.Context, claimed member.Letter, due time.Time) error
 
-	// Delete removes a letter; one that is gone is no error.
-	Delete(ctx context.Context, id member.LetterID) error
+	// Delete removes a letter as it was claimed; one that is gone, or that somebody else has claimed since, is no error.
+	Delete(ctx context.Context, claimed member.Letter) error
 }

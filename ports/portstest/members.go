@@ -451,6 +451,8 @@ func linkRepository(t *testing.T, open OpenStore) {
 		"a user has so many links, and loses all of them at once": func(f fixture) {
 			u, other := f.user().ID(), f.user().ID()
 			theirs, oldest := insert(f, other, noon), insert(f, u, noon)
+			invitation := member.NewLink(u, member.Invitation, newToken(), noon).State()
+			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Members.Links.Insert(ctx, member.RestoreLink(invitation)) })
 			var last member.LinkState
 			for i := range member.MaxLinks {
 				last = insert(f, u, noon.Add(time.Duration(i+1)*time.Second))
@@ -459,6 +461,9 @@ func linkRepository(t *testing.T, open OpenStore) {
 			f.wantError(err, domain.NotFound, "link_ended")
 			if _, err := find(f, last.Hash); err != nil {
 				f.Error(err)
+			}
+			if _, err := find(f, invitation.Hash); err != nil {
+				f.Error("links for something else have pushed out an invitation:", err)
 			}
 			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Members.Links.DeleteAll(ctx, u) })
 			_, err = find(f, last.Hash)

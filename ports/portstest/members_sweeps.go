@@ -2,6 +2,7 @@ package portstest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// signInSweeps is the contract of what removes sessions and links that have ended.
+// signInSweeps is the contract of what removes sessions, links and letters that have ended.
 func signInSweeps(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"sessions that ended before a time are swept, some at a time": func(f fixture) {
@@ -41,6 +42,36 @@ func signInSweeps(t *testing.T, open OpenStore) {
 			if left := len(f.sessions(u)) + len(f.sessions(other)); left != 0 {
 				f.Errorf("%d are left", left)
 			}
+		},
+		"letters that ended before a time are swept, some at a time, however they are due": func(f fixture) {
+			var all []member.Letter
+			for i := range 3 {
+				at := noon.Add(time.Duration(i) * time.Hour)
+				all = append(all, member.NewLetter(member.LetterID(fmt.Sprint("let_", i)), "anna@example.com", member.Reset, "", at))
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					return st.Members.Letters.Insert(ctx, all[i], noon.Add(100*time.Hour-time.Duration(i)*time.Minute))
+				})
+			}
+			for _, c := range []struct {
+				after time.Duration
+				limit int
+				want  int
+			}{{0, 9, 0}, {time.Hour + time.Second, 1, 1}, {time.Hour + time.Second, 9, 1}, {2 * time.Hour, 9, 0}} {
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					n, err := st.Members.EndedLetters.Sweep(ctx, noon.Add(member.LinkLife+c.after), c.limit)
+					if n != c.want {
+						f.Errorf("after %s %d were swept, not %d", c.after, n, c.want)
+					}
+					return err
+				})
+			}
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				l, ok, err := st.Members.Letters.Claim(ctx, noon.Add(1000*time.Hour), noon.Add(2000*time.Hour))
+				if !ok || l.ID != all[2].ID {
+					f.Error("what is left is", l)
+				}
+				return err
+			})
 		},
 		"links that ended before a time are swept, some at a time": func(f fixture) {
 			var all []*member.Link
