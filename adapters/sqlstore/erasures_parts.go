@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
+	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/hook"
 	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/run"
@@ -23,6 +24,7 @@ import (
 // How many records of a part are looked at in one unit: those that may be large, and the others.
 const (
 	fewRecords  = 8
+	someEvents  = 50 // each may have a delivery to a hundred endpoints
 	manyRecords = 200
 	manyRuns    = 5000 // identifiers only
 )
@@ -95,6 +97,19 @@ func (p erasedPart) cut() (first, second string) {
 	return first, second
 }
 
+// nextOfPart reads the next records of a table in the order of their keys. Of those that are too young it reads only that: were they left out, one
+// unit would go through all of them for the next one that is old.
+func nextOfPart(table, keys, at string, columns ...string) string {
+	after, until, limit := `> $2`, `$3`, `$4`
+	if strings.Contains(keys, ",") {
+		after, until, limit = `> ($2, $3)`, `$4`, `$5`
+	}
+	for i, column := range columns {
+		columns[i] = `CASE WHEN ` + at + ` < ` + until + ` THEN ` + column + ` ELSE '' END AS ` + column
+	}
+	return `SELECT ` + keys + `, ` + at + ` < ` + until + ` AS old, ` + strings.Join(columns, ", ") + ` FROM ` + table + ` WHERE tenant_id = $1 AND (` + keys + `) ` + after + ` ORDER BY ` + keys + ` LIMIT ` + limit
+}
+
 // hookDeliveries removes deliveries that name somebody, or a run that was removed. Where somebody is meant, one that nobody can
 // decrypt is removed, too.
 func (p erasedPart) hookDeliveries(ctx context.Context) (next string, removed int, err error) {
@@ -102,11 +117,11 @@ func (p erasedPart) hookDeliveries(ctx context.Context) (next string, removed in
 	var rows []struct {
 		Trigger string `db:"trigger_id"`
 		ID      string `db:"id"`
+		Old     bool   `db:"old"`
 		Runs    string `db:"runs"`
 		Sealed  string `db:"sealed"`
 	}
-	err = p.ReadRows(ctx, "read deliveries to hooks", &rows, `SELECT trigger_id, id, runs, sealed FROM hook_deliveries WHERE tenant_id = $1 AND (trigger_id, id) > ($2, $3) AND received_at < $4
-		ORDER BY trigger_id, id LIMIT $5`, string(p.owner), trg, id, p.until, fewRecords)
+	err = p.ReadRows(ctx, "read deliveries to hooks", &rows, nextOfPart("hook_deliveries", "trigger_id, id", "received_at", "runs", "sealed"), string(p.owner), trg, id, p.until, fewRecords)
 	if err != nil || len(rows) == 0 {
 		return "", 0, err
 	}
@@ -119,6 +134,9 @@ func (p erasedPart) hookDeliveries(ctx context.Context) (next string, removed in
 		return "", 0, err
 	}
 	for i, row := range rows {
+		if !row.Old {
+			continue
+		}
 		d := &hook.Received{ID: hook.DeliveryID(row.ID), Tenant: p.owner, Trigger: trigger.ID(row.Trigger)}
 		plain, err := p.OpenText(ctx, row.Sealed, sealedField(d))
 		if err != nil && !outbound.IsUnreadableSecret(err) {
@@ -140,15 +158,15 @@ func (p erasedPart) hookDeliveries(ctx context.Context) (next string, removed in
 func (p erasedPart) events(ctx context.Context, of job.Subject) (next string, removed job.Removed, err error) {
 	var rows []struct {
 		ID        string `db:"id"`
+		Old       bool   `db:"old"`
 		SubTenant string `db:"sub_tenant_id"`
 		Data      string `db:"data"`
 	}
-	err = p.ReadRows(ctx, "read events", &rows, `SELECT id, sub_tenant_id, data FROM webhook_events WHERE tenant_id = $1 AND id > $2 AND happened_at < $3 ORDER BY id LIMIT $4`,
-		string(p.owner), p.after, p.until, manyRecords)
+	err = p.ReadRows(ctx, "read events", &rows, nextOfPart("webhook_events", "id", "happened_at", "sub_tenant_id", "data"), string(p.owner), p.after, p.until, someEvents)
 	if err != nil || len(rows) == 0 {
 		return "", removed, err
 	}
-	var ids []string
+	var ids []event.ID
 	for _, row := range rows {
 		var about struct {
 			Entity *string `json:"entityId"`
@@ -157,8 +175,8 @@ func (p erasedPart) events(ctx context.Context, of job.Subject) (next string, re
 		if of == job.OfEntity && json.Unmarshal([]byte(row.Data), &about) == nil {
 			is = about.Entity != nil && *about.Entity == p.name
 		}
-		if is {
-			ids = append(ids, row.ID)
+		if row.Old && is {
+			ids = append(ids, event.ID(row.ID))
 		}
 	}
 	removed, err = p.removeEvents(ctx, p.owner, ids)
@@ -167,15 +185,20 @@ func (p erasedPart) events(ctx context.Context, of job.Subject) (next string, re
 
 func (p erasedPart) answers(ctx context.Context) (next string, removed int, err error) {
 	scope, key := p.cut()
-	var rows []answerRow
-	err = p.ReadRows(ctx, "read answers", &rows, `SELECT scope, key, answer FROM outcomes WHERE tenant_id = $1 AND (scope, key) > ($2, $3) AND created_at < $4 ORDER BY scope, key LIMIT $5`,
-		string(p.owner), scope, key, p.until, manyRecords)
+	var rows []struct {
+		answerRow
+		Old bool `db:"old"`
+	}
+	err = p.ReadRows(ctx, "read answers", &rows, nextOfPart("outcomes", "scope, key", "created_at", "answer"), string(p.owner), scope, key, p.until, manyRecords)
 	if err != nil || len(rows) == 0 {
 		return "", 0, err
 	}
 	texts := make([][]byte, len(rows))
 	for i, row := range rows {
-		answer, err := p.openAnswer(ctx, p.owner, row)
+		if !row.Old {
+			continue
+		}
+		answer, err := p.openAnswer(ctx, p.owner, row.answerRow)
 		if err != nil {
 			return "", 0, err
 		}
@@ -186,11 +209,14 @@ func (p erasedPart) answers(ctx context.Context) (next string, removed int, err 
 		return "", 0, err
 	}
 	for i, row := range rows {
+		if !row.Old {
+			continue
+		}
 		answer := texts[i][len(row.Scope)+1:]
 		if !ofErased[i] && !p.mentioned(answer) && !p.mentioned([]byte(row.Key)) && !p.mentioned([]byte(row.Scope)) {
 			continue
 		}
-		if err := p.removeAnswer(ctx, p.owner, row); err != nil {
+		if err := p.removeAnswer(ctx, p.owner, row.answerRow); err != nil {
 			return "", removed, err
 		}
 		removed++

@@ -15,3 +15,21 @@ func PageOfAuditLog(owner tenant.ID, f audit.Filter, q domain.Query) (page, coun
 	page, count, err = auditPage(l, q)
 	return page, count, l.Args, err
 }
+
+// The statements that look for traces of runs.
+const (
+	NextDeliveries = nextDeliveries
+	AnswersOf      = answersOf
+)
+
+// EventsAt finds events by when they happened.
+func EventsAt(s *Store) string { return s.eventsAt() }
+
+// NextOfPart reads the next deliveries to hooks, events and answers for an erasure.
+func NextOfPart() []string {
+	return []string{
+		nextOfPart("hook_deliveries", "trigger_id, id", "received_at", "runs", "sealed"),
+		nextOfPart("webhook_events", "id", "happened_at", "sub_tenant_id", "data"),
+		nextOfPart("outcomes", "scope, key", "created_at", "answer"),
+	}
+}

@@ -346,9 +346,9 @@ type erasures struct {
 	*recorder
 }
 
-// RemoveRuns removes runs and records which.
-func (s erasures) RemoveRuns(ctx context.Context, owner tenant.ID, of job.ID, runs ...run.ID) (removed job.Removed, err error) {
-	removed, err = s.ErasureRepository.RemoveRuns(ctx, owner, of, runs...)
+// DeleteRuns removes runs and records which.
+func (s erasures) DeleteRuns(ctx context.Context, owner tenant.ID, traces outbound.RunTraces, runs ...run.ID) (removed job.Removed, err error) {
+	removed, err = s.ErasureRepository.DeleteRuns(ctx, owner, traces, runs...)
 	for _, id := range runs {
 		err = s.touched(owner, "run", string(id), err)
 	}

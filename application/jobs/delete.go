@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -16,23 +17,28 @@ const deletedAtOnce = 100
 // errMoved says that runs were retried or removed by somebody else meanwhile.
 var errMoved = errors.New("runs are not what they were")
 
-// DeleteRun removes a run, after those that it started.
+// DeleteRun removes a run, after those that it started. What is about them is looked for in units that only read.
 func (s *Service) DeleteRun(ctx context.Context, who tenant.Caller, id run.ID) error {
 	if err := who.May(tenant.DeleteRun); err != nil {
 		return err
 	}
 	for checked := false; ; {
-		var last bool
-		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		batch, traces, err := s.traces(ctx, who, id, checked)
+		if err != nil {
+			return err
+		}
+		err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			if err := deletable(ctx, st, who, id, checked); err != nil {
 				return err
 			}
-			batch, err := lowest(ctx, st, who.Tenant(), id)
+			lowest, err := lowest(ctx, st, who.Tenant(), id)
+			if err == nil && !slices.Equal(lowest, batch) {
+				err = errMoved
+			}
 			if err != nil {
 				return err
 			}
-			last = batch[0] == id
-			removed, err := st.Erasures.RemoveRuns(ctx, who.Tenant(), "", batch...)
+			removed, err := st.Erasures.DeleteRuns(ctx, who.Tenant(), traces, batch...)
 			if err == nil && removed.Runs < len(batch) {
 				err = errMoved
 			}
@@ -42,11 +48,37 @@ func (s *Service) DeleteRun(ctx context.Context, who tenant.Caller, id run.ID) e
 			return st.Erasures.Overwrite(ctx)
 		})
 		moved := errors.Is(err, errMoved)
-		if err != nil && !moved || err == nil && last {
+		if err != nil && !moved || err == nil && batch[0] == id {
 			return err
 		}
 		checked = !moved
 	}
+}
+
+// traces finds the runs that go next, and what is about them.
+func (s *Service) traces(ctx context.Context, who tenant.Caller, id run.ID, checked bool) (batch []run.ID, all outbound.RunTraces, err error) {
+	var times []int64
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := deletable(ctx, st, who, id, checked); err != nil {
+			return err
+		}
+		if batch, err = lowest(ctx, st, who.Tenant(), id); err != nil {
+			return err
+		}
+		times, err = st.Erasures.Times(ctx, who.Tenant(), batch)
+		return err
+	})
+	for place, more := (outbound.TracePlace{}), true; err == nil && more; more = place != (outbound.TracePlace{}) {
+		err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+			found, next, err := st.Erasures.Traces(ctx, who.Tenant(), batch, times, place)
+			if err == nil {
+				all.Add(found)
+				place = next
+			}
+			return err
+		})
+	}
+	return batch, all, err
 }
 
 // deletable says whether there is the run and, unless that was checked, whether all around it have ended.

@@ -505,7 +505,7 @@ func TestARunIsNotDeletedWhileTheOneThatStartedItIsLive(t *testing.T) {
 		for _, one := range []*run.Run{item, child} {
 			d.WantCode(service.DeleteRun(d.Context(), d.Caller, one.ID()), domain.Conflict, "run_not_finished")
 			d.Do(func(ctx context.Context, st outbound.Stores) error {
-				removed, err := st.Erasures.RemoveRuns(ctx, d.Owner, "", one.ID())
+				removed, err := st.Erasures.DeleteRuns(ctx, d.Owner, outbound.RunTraces{}, one.ID())
 				if removed.Runs != 0 {
 					d.Errorf("%d runs were removed", removed.Runs)
 				}

@@ -452,7 +452,9 @@ func linkRepository(t *testing.T, open OpenStore) {
 			u, other := f.user().ID(), f.user().ID()
 			theirs, oldest := insert(f, other, noon), insert(f, u, noon)
 			invitation := member.NewLink(u, member.Invitation, newToken(), noon).State()
-			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Members.Links.Insert(ctx, member.RestoreLink(invitation)) })
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.Members.Links.Insert(ctx, member.RestoreLink(invitation))
+			})
 			var last member.LinkState
 			for i := range member.MaxLinks {
 				last = insert(f, u, noon.Add(time.Duration(i+1)*time.Second))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -125,8 +126,13 @@ func (s Erasures) Unfinished(ctx context.Context, owner tenant.ID, of run.ID) (r
 	return ids[0], err
 }
 
-// Past returns when something happened to runs, as their histories say, and when they came up, in milliseconds.
-func (s Erasures) Past(ctx context.Context, owner tenant.ID, ids []run.ID) (times map[int64]bool, err error) {
+// Times returns when something happened to runs, as their histories say, and when they came up.
+func (s Erasures) Times(ctx context.Context, owner tenant.ID, ids []run.ID) ([]int64, error) {
+	times, err := s.times(ctx, owner, ids)
+	return slices.Sorted(maps.Keys(times)), err
+}
+
+func (s Erasures) times(ctx context.Context, owner tenant.ID, ids []run.ID) (times map[int64]bool, err error) {
 	table, parameter, err := s.store.dialect.Keys(keysOf(owner, ids))
 	if err != nil {
 		return nil, s.Fail(err)
