@@ -49,6 +49,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("Idempotency", func(t *testing.T) { IdempotencyRepository(t, open) })
 	t.Run("OperatorIdempotency", func(t *testing.T) { OperatorIdempotencyRepository(t, open) })
 	t.Run("Jobs", func(t *testing.T) { JobRepository(t, open) })
+	t.Run("Erasures", func(t *testing.T) { ErasureRepository(t, open) })
 	t.Run("Runs", func(t *testing.T) { RunStores(t, open) })
 	t.Run("Members", func(t *testing.T) { Members(t, open) })
 	t.Run("Scopes", func(t *testing.T) { Scopes(t, open) })
