@@ -5665,9 +5665,10 @@ func (c *Client) RevokeEmbedToken(ctx context.Context, id EmbedTokenID, options 
 // Runs that have not ended are cancelled first. With each run go its history, payload, outputs, questions and dedupe key, the events about it with their deliveries,
 // and the runs that it started; and so do the runs that started it, since their histories hold what they passed on (of one that has not ended, also
 // all others that it started). Then go deliveries to hooks and answers for repeated requests that name the entity or the sub-tenant, or one of the
-// runs; sample data of workflow versions and earlier jobs that name it; keys and embed tokens of the sub-tenant, or with the entity as their subject;
+// runs; sample data of workflow versions and earlier jobs that name it; keys and embed tokens of the sub-tenant, or with the entity as their subject, which are revoked at once;
 // and, in the audit log, each value that names it: its hash stays, so that the log is still whole. Of a sub-tenant, without `before`, also its
-// workflows with their triggers and hooks, its connections, webhook endpoints and registration are removed. A filter removes runs with what belongs to them, and nothing else.
+// workflows with their triggers and hooks, its connections, webhook endpoints and registration are removed. A filter removes runs with what belongs to them, and
+// nothing else. What comes up after the erasure was asked for stays.
 //
 // A name counts as named where it stands as a whole text or number, or, with four bytes or more, as words of a text. What others' runs hold of it, and what workflows and
 // triggers say by themselves, stays. Backups are not changed.
