@@ -307,7 +307,7 @@ func erasedParts(t *testing.T, open OpenStore) {
 					f.Errorf("of %s were removed %+v", name, removed)
 				}
 				_, err := f.getKey(owner, mine.ID())
-				f.wantError(err, domain.NotFound, "key_not_found")
+				f.wantError(err, domain.NotFound, "api_key_not_found")
 				f.endJob(j)
 			}
 		},
