@@ -107,6 +107,7 @@ func (a *API) listTriggers(c *gin.Context, who tenant.Caller) error {
 	filter := trigger.Filter{SubTenant: l.SubTenant(), Active: l.IsActive, Metadata: l.Metadata(), Search: l.Search}
 	kind, _ := l.Params.OneOf("type", texts(trigger.Types()), &l.Rules)
 	filter.Type = trigger.Type(kind)
+	filter.Workflow = exchange.FilterID(l, "workflowId", workflow.IDPrefix, noWorkflow)
 	filter.Version = exchange.FilterID(l, "workflowVersionId", workflow.VersionIDPrefix, noVersion)
 	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[*trigger.Trigger]{
 		Cached: true, Render: renderTrigger, Write: writeTrigger,

@@ -128,6 +128,9 @@ func (s triggers) List(ctx context.Context, scope tenant.Scope, f trigger.Filter
 	if f.Type != "" {
 		l.Equal("type", string(f.Type))
 	}
+	if f.Workflow != "" {
+		l.Where = append(l.Where, "workflow_version_id IN (SELECT id FROM workflow_versions WHERE tenant_id = $1 AND workflow_id = "+l.Arg(string(f.Workflow))+")")
+	}
 	if f.Version != "" {
 		l.Equal("workflow_version_id", string(f.Version))
 	}

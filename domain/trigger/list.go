@@ -11,6 +11,7 @@ import (
 // Filter narrows a list of triggers; the zero value takes all of them.
 type Filter struct {
 	Type      Type               // empty for both
+	Workflow  workflow.ID        // of whose versions; empty for any
 	Version   workflow.VersionID // empty for any
 	SubTenant *tenant.SubTenantID
 	Active    *bool

@@ -294,7 +294,7 @@ func OtherLists(t *testing.T, open OpenStore) {
 			})
 			f.wantError(err, domain.NotFound, "version_not_found")
 		},
-		"triggers are narrowed by type, version, sub-tenant, activity and text": func(f fixture) {
+		"triggers are narrowed by type, workflow, version, sub-tenant, activity and text": func(f fixture) {
 			trg := f.trigger()
 			ver, err := f.getVersion(trg.Tenant(), trg.Version())
 			if err != nil {
@@ -312,6 +312,7 @@ func OtherLists(t *testing.T, open OpenStore) {
 				want   string
 			}{
 				{trigger.Filter{}, "Hook,Morgens früh 2"}, {trigger.Filter{Type: trigger.Webhook}, "Hook 1"},
+				{trigger.Filter{Workflow: ver.Workflow()}, "Hook,Morgens früh 2"}, {trigger.Filter{Workflow: "wf_none"}, " 0"},
 				{trigger.Filter{Version: ver.ID()}, "Hook,Morgens früh 2"}, {trigger.Filter{Version: "wfv_none"}, " 0"},
 				{trigger.Filter{SubTenant: &sub}, "Hook,Morgens früh 2"}, {trigger.Filter{SubTenant: &none}, " 0"},
 				{trigger.Filter{Active: &yes}, "Morgens früh 1"}, {trigger.Filter{Active: &inactive}, "Hook 1"},

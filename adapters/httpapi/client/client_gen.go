@@ -5022,6 +5022,9 @@ type TriggerSortBy = TypedSortField
 // TriggerTypeFilter `schedule` fires at times, `webhook` when an event is sent or the trigger is called.
 type TriggerTypeFilter = TriggerType
 
+// TriggerWorkflowFilter defines model for TriggerWorkflowFilter.
+type TriggerWorkflowFilter = string
+
 // UsageBy What an item of a report is about.
 type UsageBy = UsageStep
 
@@ -5195,16 +5198,17 @@ type ListCombinedSubTenantsParams struct {
 
 // ListTriggersParams is the query of [Client.ListTriggers].
 type ListTriggersParams struct {
-	Limit             *Limit             `query:"limit"`
-	Offset            *Offset            `query:"offset"`
-	SortOrder         *SortOrder         `query:"sortOrder"`
-	SortBy            *TriggerSortBy     `query:"sortBy"`
-	IsActive          *IsActive          `query:"isActive"`
-	Search            *Search            `query:"search"`
-	Type              *TriggerTypeFilter `query:"type"`
-	WorkflowVersionID *VersionFilter     `query:"workflowVersionId"`
-	SubTenantID       *SubTenantFilter   `query:"subTenantId"`
-	Metadata          *MetadataFilter    `query:"metadata"`
+	Limit             *Limit                 `query:"limit"`
+	Offset            *Offset                `query:"offset"`
+	SortOrder         *SortOrder             `query:"sortOrder"`
+	SortBy            *TriggerSortBy         `query:"sortBy"`
+	IsActive          *IsActive              `query:"isActive"`
+	Search            *Search                `query:"search"`
+	Type              *TriggerTypeFilter     `query:"type"`
+	WorkflowID        *TriggerWorkflowFilter `query:"workflowId"`
+	WorkflowVersionID *VersionFilter         `query:"workflowVersionId"`
+	SubTenantID       *SubTenantFilter       `query:"subTenantId"`
+	Metadata          *MetadataFilter        `query:"metadata"`
 }
 
 // ListTriggersOfVersionParams is the query of [Client.ListTriggersOfVersion].

@@ -31,7 +31,7 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
   await examine("workflow-empty");
 
   // Filters stand in the address, so that a link shows the same.
-  await open("workflows?search=ship&active=false");
+  await open("workflows?search=ship&isActive=false");
   await page.getByRole("link", { name: "Ship it" }).waitFor();
   assert.equal(await page.getByRole("row").count(), 2);
   await page.getByRole("searchbox").fill("nothing like it");

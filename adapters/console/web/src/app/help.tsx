@@ -6,7 +6,7 @@ import { shortcuts } from "@/ui/shortcuts";
 export default function Help({ onClose }: { onClose: () => void }) {
   const { t } = useLingui();
   return (
-    <Dialog title={t`Shortcuts`} isOpen onClose={onClose}>
+    <Dialog title={t`Shortcuts`} onClose={onClose}>
       <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-2">
         {shortcuts().map(({ keys, label }) => (
           <div key={keys} className="contents">

@@ -1,18 +1,11 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { Empty, Link, Page } from "@/ui";
 
 export function NotFound() {
   const { t } = useLingui();
   return (
     <Page title={t`There is nothing here`}>
-      <Empty
-        title={<Trans>The address is wrong, or what was there is gone.</Trans>}
-        action={
-          <Link to="/">
-            <Trans>To the overview</Trans>
-          </Link>
-        }
-      />
+      <Empty title={t`The address is wrong, or what was there is gone.`} action={<Link to="/">{t`To the overview`}</Link>} />
     </Page>
   );
 }
@@ -22,7 +15,7 @@ export function NotAllowed() {
   const { t } = useLingui();
   return (
     <Page title={t`Your role does not reach this page`}>
-      <Empty title={<Trans>Ask an admin of the tenant for another role.</Trans>} />
+      <Empty title={t`Ask an admin of the tenant for another role.`} />
     </Page>
   );
 }
@@ -33,7 +26,7 @@ export function NoTenant() {
   return (
     <main>
       <Page title={t`You are no member of a tenant yet`}>
-        <Empty title={<Trans>Ask who invited you to add you to a tenant.</Trans>} />
+        <Empty title={t`Ask who invited you to add you to a tenant.`} />
       </Page>
     </main>
   );

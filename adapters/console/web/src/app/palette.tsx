@@ -1,4 +1,4 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useId, useState } from "react";
 import { useAccount } from "@/api";
@@ -48,7 +48,7 @@ export default function Palette({ of, onClose }: { of: Feature["of"]; onClose: (
     event.preventDefault();
   };
   return (
-    <Dialog title={t`Find and do`} isOpen onClose={onClose}>
+    <Dialog title={t`Find and do`} onClose={onClose}>
       <input
         autoFocus
         role="combobox"
@@ -81,11 +81,7 @@ export default function Palette({ of, onClose }: { of: Feature["of"]; onClose: (
           </div>
         ))}
       </div>
-      {found.length === 0 && (
-        <p className="p-2 text-quiet">
-          <Trans>Nothing has this name.</Trans>
-        </p>
-      )}
+      {found.length === 0 && <p className="p-2 text-quiet">{t`Nothing has this name.`}</p>}
     </Dialog>
   );
 }

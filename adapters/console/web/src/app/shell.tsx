@@ -31,7 +31,7 @@ export function Shell({ of, children }: { of: Feature["of"]; children: ReactNode
   return (
     <div className="flex min-h-dvh flex-col md:flex-row">
       <a href="#main" className="sr-only z-60 rounded bg-accent p-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2">
-        <Trans>To the content</Trans>
+        {t`To the content`}
       </a>
       <header className="sticky top-0 z-30 flex shrink-0 flex-col border-line bg-panel max-md:border-b md:h-dvh md:w-56 md:border-r">
         <div className="flex items-center gap-2 p-3">
@@ -47,12 +47,17 @@ export function Shell({ of, children }: { of: Feature["of"]; children: ReactNode
         </div>
         <div className={`min-h-0 flex-1 flex-col overflow-y-auto ${opened === "navigation" ? "flex max-md:max-h-[80dvh]" : "hidden md:flex"}`}>
           <div className="px-3 pb-2">
-            <Button icon={Command} className="w-full justify-start !text-quiet" onClick={() => setOpened("palette")}>
-              <span className="flex-1 text-left">
-                <Trans>Find and do</Trans>
-              </span>
-              <kbd className="text-xs">Ctrl K</kbd>
-            </Button>
+            <Button
+              icon={Command}
+              label={
+                <>
+                  <span className="flex-1 text-left">{t`Find and do`}</span>
+                  <kbd className="text-xs">Ctrl K</kbd>
+                </>
+              }
+              className="w-full justify-start !text-quiet"
+              onClick={() => setOpened("palette")}
+            />
           </div>
           <Navigation of={of} />
           <div className="mt-auto border-t border-line p-3">
@@ -107,16 +112,12 @@ function Switcher({ of }: { of: Feature["of"] }) {
       }
     >
       {memberships.map((one) => (
-        <MenuItem key={one.tenantId} icon={Building2} onSelect={() => void navigate({ to: `/t/${one.tenantId}` })}>
-          {one.tenantName}
-        </MenuItem>
+        <MenuItem key={one.tenantId} icon={Building2} label={one.tenantName} onSelect={() => void navigate({ to: `/t/${one.tenantId}` })} />
       ))}
       {user.isOperator && (
         <>
           <MenuLine />
-          <MenuItem onSelect={() => void navigate({ to: "/operator" })}>
-            <Trans>Operator</Trans>
-          </MenuItem>
+          <MenuItem label={t`Operator`} onSelect={() => void navigate({ to: "/operator" })} />
         </>
       )}
     </Menu>
@@ -225,34 +226,25 @@ function AccountMenu({ onHelp }: { onHelp: () => void }) {
         </button>
       }
     >
-      <MenuItem onSelect={() => void navigate({ to: "/account" })}>
-        <Trans>Your account</Trans>
-      </MenuItem>
-      <MenuItem onSelect={onHelp}>
-        <Trans>Shortcuts</Trans>
-      </MenuItem>
+      <MenuItem label={t`Your account`} onSelect={() => void navigate({ to: "/account" })} />
+      <MenuItem label={t`Shortcuts`} onSelect={onHelp} />
       <MenuLine />
-      <MenuLabel>
-        <Trans>Appearance</Trans>
-      </MenuLabel>
+      <MenuLabel>{t`Appearance`}</MenuLabel>
       {themes.map(([value, label]) => (
-        <MenuItem key={value} isChecked={theme === value} onSelect={() => setTheme(value)}>
-          {label}
-        </MenuItem>
+        <MenuItem key={value} label={label} isChecked={theme === value} onSelect={() => setTheme(value)} />
       ))}
       <MenuLine />
-      <MenuLabel>
-        <Trans>Language</Trans>
-      </MenuLabel>
+      <MenuLabel>{t`Language`}</MenuLabel>
       {Object.entries(languages).map(([value, label]) => (
-        <MenuItem key={value} isChecked={i18n.locale === value} onSelect={() => void chooseLanguage(value as Language)}>
-          <span lang={value}>{label}</span>
-        </MenuItem>
+        <MenuItem
+          key={value}
+          label={<span lang={value}>{label}</span>}
+          isChecked={i18n.locale === value}
+          onSelect={() => void chooseLanguage(value as Language)}
+        />
       ))}
       <MenuLine />
-      <MenuItem onSelect={() => void signOut()}>
-        <Trans>Sign out</Trans>
-      </MenuItem>
+      <MenuItem label={t`Sign out`} onSelect={() => void signOut()} />
     </Menu>
   );
 }

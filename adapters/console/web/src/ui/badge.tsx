@@ -1,3 +1,5 @@
+import type { MessageDescriptor } from "@lingui/core";
+import { useLingui } from "@lingui/react/macro";
 import type { ReactNode } from "react";
 
 const tones = {
@@ -18,4 +20,19 @@ export function Badge({ tone = "quiet", children }: { tone?: Tone; children: Rea
       {children}
     </span>
   );
+}
+
+/** A state that something can be in. */
+export type State = { word: MessageDescriptor; tone: Tone };
+
+/** The state that something is in. */
+export function StateBadge({ of: { word, tone } }: { of: State }) {
+  const { i18n } = useLingui();
+  return <Badge tone={tone}>{i18n._(word)}</Badge>;
+}
+
+/** Says whether something is on, and what it means that it is off. */
+export function OnOff({ of, off }: { of: { isActive: boolean }; off?: string }) {
+  const { t } = useLingui();
+  return <Badge tone={of.isActive ? "ok" : "quiet"}>{of.isActive ? t`On` : (off ?? t`Off`)}</Badge>;
 }

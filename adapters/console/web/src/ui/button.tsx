@@ -1,5 +1,5 @@
 import { Loader2, type LucideIcon } from "lucide-react";
-import type { ComponentProps } from "react";
+import type { ComponentProps, ReactNode } from "react";
 
 const looks = {
   primary: "border-transparent bg-accent text-on-accent hover:brightness-110",
@@ -8,10 +8,10 @@ const looks = {
   danger: "border-transparent bg-danger text-on-danger hover:brightness-110",
 };
 
-type Props = ComponentProps<"button"> & { look?: keyof typeof looks; icon?: LucideIcon; isBusy?: boolean };
+type Props = Omit<ComponentProps<"button">, "children"> & { label: ReactNode; look?: keyof typeof looks; icon?: LucideIcon; isBusy?: boolean };
 
 /** A button. While it is busy it cannot be pressed again. */
-export function Button({ look = "plain", icon: Icon, isBusy, disabled, children, className = "", type = "button", ...rest }: Props) {
+export function Button({ look = "plain", icon: Icon, isBusy, disabled, label, className = "", type = "button", ...rest }: Props) {
   const Shown = isBusy ? Loader2 : Icon;
   return (
     <button
@@ -22,7 +22,7 @@ export function Button({ look = "plain", icon: Icon, isBusy, disabled, children,
       className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md border px-3 py-1 font-medium whitespace-nowrap disabled:opacity-60 ${looks[look]} ${className}`}
     >
       {Shown && <Shown aria-hidden className={`size-4 shrink-0 ${isBusy ? "animate-spin" : ""}`} />}
-      {children}
+      {label}
     </button>
   );
 }

@@ -1,11 +1,10 @@
-import { Trans } from "@lingui/react/macro";
+import { Trans, useLingui } from "@lingui/react/macro";
 import * as Radix from "@radix-ui/react-alert-dialog";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Button } from "./button";
 import { ErrorPanel } from "./error";
 
 type Props = {
-  isOpen: boolean;
   onClose: () => void;
   title: ReactNode;
   /** What goes with it, named. */
@@ -19,16 +18,11 @@ type Props = {
 };
 
 /** Asks before something is done that cannot be undone. */
-export function Confirm({ isOpen, onClose, title, children, action, typed, isDangerous = true, onConfirm }: Props) {
+export function Confirm({ onClose, title, children, action, typed, isDangerous = true, onConfirm }: Props) {
+  const { t } = useLingui();
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [text, setText] = useState("");
-  useEffect(() => {
-    if (isOpen) {
-      setError(null);
-      setText("");
-    }
-  }, [isOpen]);
   const confirm = async () => {
     setBusy(true);
     setError(null);
@@ -42,7 +36,7 @@ export function Confirm({ isOpen, onClose, title, children, action, typed, isDan
     }
   };
   return (
-    <Radix.Root open={isOpen} onOpenChange={(open) => !open && !isBusy && onClose()}>
+    <Radix.Root open onOpenChange={(open) => !open && !isBusy && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-[#0008]" />
         <Radix.Content className="fixed top-[12vh] left-1/2 z-50 max-h-[80vh] w-[calc(100vw-2rem)] max-w-md -translate-x-1/2 overflow-y-auto rounded-lg border border-line bg-raised p-5 shadow-xl">
@@ -71,18 +65,15 @@ export function Confirm({ isOpen, onClose, title, children, action, typed, isDan
           )}
           <div className="mt-5 flex flex-wrap justify-end gap-2">
             <Radix.Cancel asChild>
-              <Button disabled={isBusy}>
-                <Trans>Cancel</Trans>
-              </Button>
+              <Button label={t`Cancel`} disabled={isBusy} />
             </Radix.Cancel>
             <Button
               look={isDangerous ? "danger" : "primary"}
+              label={action}
               isBusy={isBusy}
               disabled={typed !== undefined && text !== typed}
               onClick={() => void confirm()}
-            >
-              {action}
-            </Button>
+            />
           </div>
         </Radix.Content>
       </Radix.Portal>

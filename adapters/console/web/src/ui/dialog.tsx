@@ -2,12 +2,13 @@ import { useLingui } from "@lingui/react/macro";
 import * as Radix from "@radix-ui/react-dialog";
 import { X } from "lucide-react";
 import { type ReactNode, useRef } from "react";
-import { IconButton } from "./button";
+import { Button, IconButton } from "./button";
+import { ShownOnce } from "./copy";
+import { Form } from "./form";
 
 type Props = {
   title: ReactNode;
   description?: ReactNode;
-  isOpen: boolean;
   onClose: () => void;
   /** Whether neither Escape nor a click beside the dialog closes it, as where something is shown once. */
   isSticky?: boolean;
@@ -16,19 +17,19 @@ type Props = {
 };
 
 /** A window over the page. It has the focus until it is closed: not by a click beside a form, and not while its request runs. */
-export function Dialog({ title, description, isOpen, onClose, isSticky, isWide, children }: Props) {
+export function Dialog({ title, description, onClose, isSticky, isWide, children }: Props) {
   const { t } = useLingui();
   const content = useRef<HTMLDivElement>(null);
   const holds = (selector: string) => Boolean(content.current?.querySelector(selector));
   const isBusy = () => holds('button[aria-busy="true"]');
   return (
-    <Radix.Root open={isOpen} onOpenChange={(open) => !open && !isBusy() && onClose()}>
+    <Radix.Root open onOpenChange={(open) => !open && !isBusy() && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-[#0008]" />
         <Radix.Content
           ref={content}
           onInteractOutside={(event) => (isSticky || holds("form")) && event.preventDefault()}
-          onEscapeKeyDown={(event) => isSticky && event.preventDefault()}
+          onEscapeKeyDown={(event) => (isSticky || holds("[data-open-list]")) && event.preventDefault()}
           onClickCapture={(event) => {
             if (!isBusy()) return;
             event.preventDefault(); // "Cancel" would take nothing back
@@ -55,4 +56,49 @@ export function Dialog({ title, description, isOpen, onClose, isSticky, isWide, 
 /** The buttons at the end of a dialog. */
 export function DialogButtons({ children }: { children: ReactNode }) {
   return <div className="mt-2 flex flex-wrap justify-end gap-2">{children}</div>;
+}
+
+type FormDialogProps = Pick<Props, "title" | "description" | "isWide" | "onClose" | "children"> & {
+  /** The request that the form makes, as a mutation gives it. */
+  request: { error: unknown; isPending: boolean };
+  onSubmit: (form: FormData) => void;
+  /** What the button says that sends the form: "Create the key". */
+  action: ReactNode;
+  /** What the button says that closes it, where that is not "Cancel". */
+  dismiss?: ReactNode;
+  autoComplete?: "off";
+};
+
+/** A window with a form. */
+export function FormDialog({ request, onSubmit, action, dismiss, autoComplete, children, ...dialog }: FormDialogProps) {
+  const { t } = useLingui();
+  return (
+    <Dialog {...dialog}>
+      <Form error={request.error} onSubmit={onSubmit} autoComplete={autoComplete}>
+        {children}
+        <DialogButtons>
+          <Button label={dismiss ?? t`Cancel`} onClick={dialog.onClose} />
+          <Button type="submit" look="primary" label={action} isBusy={request.isPending} />
+        </DialogButtons>
+      </Form>
+    </Dialog>
+  );
+}
+
+type ShownOnceProps = Pick<Props, "description" | "onClose"> & { title: string; text: string; children?: ReactNode };
+
+/** Shows a text that nobody can see again, such as a key, until somebody says that it was copied. */
+export function ShownOnceDialog({ title, description, text, onClose, children }: ShownOnceProps) {
+  const { t } = useLingui();
+  return (
+    <Dialog title={title} description={description} isSticky onClose={onClose}>
+      <div className="flex flex-col gap-4">
+        <ShownOnce label={title} text={text} />
+        {children}
+        <DialogButtons>
+          <Button look="primary" label={t`I have copied it`} onClick={onClose} />
+        </DialogButtons>
+      </div>
+    </Dialog>
+  );
 }

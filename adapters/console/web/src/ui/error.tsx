@@ -1,4 +1,4 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { TriangleAlert } from "lucide-react";
 import { Component, type ReactNode } from "react";
 import { Button } from "./button";
@@ -36,17 +36,12 @@ export function ErrorPanel({ error, onRetry, only }: { error: unknown; onRetry?:
         )}
         {requestId && (
           <p className="mt-1 flex flex-wrap items-center gap-1 text-quiet">
-            <Trans>Request</Trans> <code className="break-all">{requestId}</code>{" "}
-            <CopyButton text={requestId} label={t`Copy the request's identifier`} />
+            {t`Request`} <code className="break-all">{requestId}</code> <CopyButton text={requestId} label={t`Copy the request's identifier`} />
             {code && <code>{code}</code>}
           </p>
         )}
       </div>
-      {onRetry && (
-        <Button onClick={onRetry}>
-          <Trans>Try again</Trans>
-        </Button>
-      )}
+      {onRetry && <Button label={t`Try again`} onClick={onRetry} />}
     </div>
   );
 }

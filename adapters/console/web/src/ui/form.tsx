@@ -1,4 +1,7 @@
+import type { MessageDescriptor } from "@lingui/core";
+import { useLingui } from "@lingui/react/macro";
 import { type ComponentProps, createContext, type FormEvent, type ReactNode, use, useEffect, useId, useRef, useState } from "react";
+import type { State } from "./badge";
 import { ErrorPanel, fieldsOf } from "./error";
 
 const FieldErrors = createContext<Record<string, string>>({});
@@ -37,20 +40,21 @@ type FieldProps = {
   name: string;
   label: ReactNode;
   help?: ReactNode;
-  /** Says that the field may stay empty. */
-  optional?: ReactNode;
+  /** Whether the field may stay empty, or when. */
+  optional?: boolean | string;
   children: (props: { id: string; name: string; "aria-describedby"?: string; "aria-invalid"?: true }) => ReactNode;
 };
 
 /** A field with its label, its help, and what is wrong with it. */
 export function Field({ name, label, help, optional, children }: FieldProps) {
+  const { t } = useLingui();
   const id = useId();
   const error = use(FieldErrors)[name];
   const described = [help && `${id}-help`, error && `${id}-error`].filter(Boolean).join(" ");
   return (
     <div className="flex flex-col gap-1">
       <label htmlFor={id} className="font-medium">
-        {label} {optional && <span className="font-normal text-quiet">({optional})</span>}
+        {label} {optional && <span className="font-normal text-quiet">({optional === true ? t`optional` : optional})</span>}
       </label>
       {help && (
         <p id={`${id}-help`} className="text-quiet">
@@ -71,20 +75,48 @@ export const inputLook =
   "w-full min-w-0 rounded-md border border-strong-line bg-panel px-2.5 py-1.5 text-text placeholder:text-quiet aria-invalid:border-danger disabled:opacity-60";
 
 type Labelled = Omit<FieldProps, "children">;
+/** Text that is read letter by letter is shown as code, and not spell-checked. */
+type Typed = { isCode?: boolean };
+const lookOf = ({ isCode }: Typed) => (isCode ? { className: `${inputLook} font-mono`, spellCheck: false } : { className: inputLook });
 
 /** A line of text. */
-export function TextField({ name, label, help, optional, ...rest }: Labelled & ComponentProps<"input">) {
-  return <Field {...{ name, label, help, optional }}>{(field) => <input className={inputLook} {...rest} {...field} />}</Field>;
+export function TextField({ name, label, help, optional, isCode, ...rest }: Labelled & Typed & ComponentProps<"input">) {
+  return <Field {...{ name, label, help, optional }}>{(field) => <input {...lookOf({ isCode })} {...rest} {...field} />}</Field>;
 }
 
 /** Several lines of text. */
-export function TextArea({ name, label, help, optional, ...rest }: Labelled & ComponentProps<"textarea">) {
-  return <Field {...{ name, label, help, optional }}>{(field) => <textarea rows={3} className={inputLook} {...rest} {...field} />}</Field>;
+export function TextArea({ name, label, help, optional, isCode, ...rest }: Labelled & Typed & ComponentProps<"textarea">) {
+  return <Field {...{ name, label, help, optional }}>{(field) => <textarea rows={3} {...lookOf({ isCode })} {...rest} {...field} />}</Field>;
 }
 
-/** One of several values. The options are `<option>` elements. */
-export function SelectField({ name, label, help, optional, ...rest }: Labelled & ComponentProps<"select">) {
-  return <Field {...{ name, label, help, optional }}>{(field) => <select className={inputLook} {...rest} {...field} />}</Field>;
+/** One of several values: what people read, by the values. `first` stands for none of them. */
+export type Options = Record<string, string | MessageDescriptor | State>;
+
+type SelectProps = Labelled & Omit<ComponentProps<"select">, "children"> & { first?: string; options?: Options; children?: ReactNode };
+
+/** Chooses one of several values. Groups of options are its children. */
+export function SelectField({ name, label, help, optional, first, options = {}, children, ...rest }: SelectProps) {
+  return (
+    <Field {...{ name, label, help, optional }}>
+      {(field) => (
+        <select className={inputLook} {...rest} {...field}>
+          {first !== undefined && <option value="">{first}</option>}
+          <OptionsOf options={options} />
+          {children}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** The `<option>` elements of a select. */
+export function OptionsOf({ options }: { options: Options }) {
+  const { i18n } = useLingui();
+  return Object.entries(options).map(([value, text]) => (
+    <option key={value} value={value}>
+      {typeof text === "string" ? text : i18n._("word" in text ? text.word : text)}
+    </option>
+  ));
 }
 
 /** Yes or no. */

@@ -3,7 +3,8 @@ import { ChevronLeft, ChevronRight, Search } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Button } from "./button";
 import { ErrorPanel } from "./error";
-import { inputLook } from "./form";
+import { inputLook, type Options, OptionsOf } from "./form";
+import { number } from "./numbers";
 import { Scroll } from "./scroll";
 import { useSearchParameters } from "./search";
 
@@ -20,22 +21,39 @@ export type Column<T> = {
 /** A page of a list, as every list of the API answers. */
 export type Items<T> = { items: T[]; total: number; limit: number; offset: number };
 
+/** What a query for a page of a list gives, and whether filters narrow it. */
+export type ItemsQuery<T> = {
+  data?: Items<T> | undefined;
+  error: unknown;
+  isPending: boolean;
+  isPlaceholderData?: boolean;
+  refetch: () => unknown;
+  isFiltered: boolean;
+};
+
+/** The last column: what can be done with an item. */
+export const actionsColumn = <T,>(cell: (item: T) => ReactNode): Column<T> => ({
+  head: (
+    <span className="sr-only">
+      <Trans>Actions</Trans>
+    </span>
+  ),
+  cell: (item) => <div className="-my-1 flex justify-end">{cell(item)}</div>,
+});
+
 type Props<T> = {
   /** What the list is of, for who does not see it. */
   label: string;
   columns: Column<T>[];
   rowKey: (item: T) => string;
-  /** What a query gives. */
-  query: { data?: Items<T> | undefined; error: unknown; isPending: boolean; isPlaceholderData?: boolean; refetch: () => unknown };
+  query: ItemsQuery<T>;
   /** What to say where there is nothing, and nothing was filtered. */
   empty: ReactNode;
-  /** Whether the list is filtered. */
-  isFiltered?: boolean;
 };
 
 /** A list that the server pages. The page stands in the address, as `offset`. */
-export function List<T>({ label, columns, rowKey, query, empty, isFiltered }: Props<T>) {
-  const { data, error, isPending, isPlaceholderData, refetch } = query;
+export function List<T>({ label, columns, rowKey, query, empty }: Props<T>) {
+  const { data, error, isPending, isPlaceholderData, refetch, isFiltered } = query;
   const [parameters, setParameters] = useSearchParameters();
   // The last item of the last page may have gone.
   const last =
@@ -75,7 +93,7 @@ export function Table<T>({ label, columns, rowKey, items, isDimmed }: TableProps
           <tr className="border-b border-line text-quiet">
             {columns.map((column, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: columns stay where they are
-              <th key={at} scope="col" className={`font-medium whitespace-nowrap ${cellLook(column)}`}>
+              <th key={at} scope="col" className={`font-medium ${column.isNumber ? "align-bottom" : "whitespace-nowrap"} ${cellLook(column)}`}>
                 {column.head}
               </th>
             ))}
@@ -118,7 +136,7 @@ function Pages({ total, limit, offset, items, onOffset }: Items<unknown> & { onO
       <p role="status">
         {total > items.length ? (
           <Trans>
-            {first}–{last} of {total}
+            {number(first)}–{number(last)} of {number(total)}
           </Trans>
         ) : (
           <Plural value={total} one="# entry" other="# entries" />
@@ -126,12 +144,8 @@ function Pages({ total, limit, offset, items, onOffset }: Items<unknown> & { onO
       </p>
       {total > limit && (
         <div className="flex gap-2">
-          <Button icon={ChevronLeft} disabled={offset === 0} onClick={() => onOffset(Math.max(0, offset - limit))}>
-            <Trans>Newer</Trans>
-          </Button>
-          <Button icon={ChevronRight} disabled={last >= total} onClick={() => onOffset(offset + limit)}>
-            <Trans>Older</Trans>
-          </Button>
+          <Button icon={ChevronLeft} label={<Trans>Newer</Trans>} disabled={offset === 0} onClick={() => onOffset(Math.max(0, offset - limit))} />
+          <Button icon={ChevronRight} label={<Trans>Older</Trans>} disabled={last >= total} onClick={() => onOffset(offset + limit)} />
         </div>
       )}
     </div>
@@ -180,8 +194,8 @@ export function SearchFilter({ name = "search", label }: { name?: string; label?
   );
 }
 
-/** A filter with a few values. The options are `<option>` elements, of which the empty one takes everything. */
-export function SelectFilter({ name, label, children }: { name: string; label: string; children: ReactNode }) {
+/** A filter with a few values, of which `all` takes everything. */
+export function SelectFilter({ name, label, all, options }: { name: string; label: string; all: string; options: Options }) {
   const [parameters, setParameters] = useSearchParameters();
   return (
     <select
@@ -190,7 +204,14 @@ export function SelectFilter({ name, label, children }: { name: string; label: s
       value={parameters[name] ?? ""}
       onChange={(event) => setParameters({ ...parameters, [name]: event.target.value || undefined, offset: undefined })}
     >
-      {children}
+      <option value="">{all}</option>
+      <OptionsOf options={options} />
     </select>
   );
+}
+
+/** Takes what is on, what is off, or both. */
+export function OnOffFilter() {
+  const { t } = useLingui();
+  return <SelectFilter name="isActive" label={t`State`} all={t`On and off`} options={{ true: t`On`, false: t`Off` }} />;
 }

@@ -19,11 +19,11 @@ export function Menu({ label, trigger, children }: MenuProps) {
   );
 }
 
-const itemLook = "flex cursor-pointer items-center gap-2 rounded px-2 py-1.5 outline-none data-highlighted:bg-hover data-disabled:opacity-50";
+const itemLook = "flex cursor-pointer items-center gap-2 rounded px-2 py-1.5 outline-none data-highlighted:bg-hover";
 
-type ItemProps = { icon?: LucideIcon; onSelect: () => void; isDangerous?: boolean; isDisabled?: boolean; isChecked?: boolean; children: ReactNode };
+type ItemProps = { icon?: LucideIcon; label: ReactNode; onSelect: () => void; isDangerous?: boolean; isChecked?: boolean };
 
-export function MenuItem({ icon: Icon, onSelect, isDangerous, isDisabled, isChecked, children }: ItemProps) {
+export function MenuItem({ icon: Icon, label, onSelect, isDangerous, isChecked }: ItemProps) {
   const look = `${itemLook} ${isDangerous ? "text-danger" : ""}`;
   if (isChecked !== undefined) {
     return (
@@ -31,14 +31,14 @@ export function MenuItem({ icon: Icon, onSelect, isDangerous, isDisabled, isChec
         <span aria-hidden className="w-4">
           {isChecked ? "✓" : ""}
         </span>
-        {children}
+        {label}
       </Radix.CheckboxItem>
     );
   }
   return (
-    <Radix.Item disabled={isDisabled} onSelect={onSelect} className={look}>
+    <Radix.Item onSelect={onSelect} className={look}>
       {Icon && <Icon aria-hidden className="size-4" />}
-      {children}
+      {label}
     </Radix.Item>
   );
 }

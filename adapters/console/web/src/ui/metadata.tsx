@@ -1,4 +1,4 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { Plus, Trash2 } from "lucide-react";
 import { Button, IconButton } from "./button";
 import { inputLook } from "./form";
@@ -10,12 +10,8 @@ export function MetadataFields({ pairs, onChange }: { pairs: Pair[]; onChange: (
   const change = (id: number, part: Partial<Pair>) => onChange(pairs.map((pair) => (pair.id === id ? { ...pair, ...part } : pair)));
   return (
     <fieldset className="flex flex-col gap-2">
-      <legend className="font-medium">
-        <Trans>Metadata</Trans>
-      </legend>
-      <p className="text-quiet">
-        <Trans>Pairs of yours, by which lists can be narrowed.</Trans>
-      </p>
+      <legend className="font-medium">{t`Metadata`}</legend>
+      <p className="text-quiet">{t`Pairs of yours, by which lists can be narrowed.`}</p>
       {pairs.map((pair) => (
         <div key={pair.id} className="flex items-center gap-2">
           <input
@@ -35,9 +31,7 @@ export function MetadataFields({ pairs, onChange }: { pairs: Pair[]; onChange: (
           <IconButton label={t`Remove ${pair.key}`} icon={Trash2} onClick={() => onChange(pairs.filter(({ id }) => id !== pair.id))} />
         </div>
       ))}
-      <Button className="self-start" icon={Plus} onClick={() => onChange([...pairs, { id: Date.now(), key: "", value: "" }])}>
-        <Trans>Add a pair</Trans>
-      </Button>
+      <Button className="self-start" icon={Plus} label={t`Add a pair`} onClick={() => onChange([...pairs, { id: Date.now(), key: "", value: "" }])} />
     </fieldset>
   );
 }

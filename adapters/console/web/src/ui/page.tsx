@@ -1,5 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
+import { ErrorPanel } from "./error";
 import { Link } from "./link";
 
 type Props = {
@@ -38,6 +39,15 @@ export function Page({ title, parents = [], description, actions, children }: Pr
   );
 }
 
+/** Stands for the page of one thing until it was read: its title says of what sort it is. */
+export function UnreadPage({ title, parents, query }: Pick<Props, "title" | "parents"> & { query: { error: unknown; refetch: () => unknown } }) {
+  return (
+    <Page title={title} parents={parents}>
+      {query.error ? <ErrorPanel error={query.error} onRetry={() => void query.refetch()} /> : <Skeleton />}
+    </Page>
+  );
+}
+
 /** A part of a page. */
 export function Section({ title, actions, children }: { title: ReactNode; actions?: ReactNode; children: ReactNode }) {
   return (
@@ -51,22 +61,27 @@ export function Section({ title, actions, children }: { title: ReactNode; action
   );
 }
 
-/** Facts about one thing, as pairs; those without a value are left out. */
-export function Facts({ facts }: { facts: [label: ReactNode, value: ReactNode][] }) {
+/** Facts about one thing, each a `<Fact>`. */
+export function Facts({ children }: { children: ReactNode }) {
   return (
-    <dl className="grid grid-cols-[repeat(auto-fit,minmax(11rem,1fr))] gap-x-6 gap-y-3 rounded-lg border border-line bg-panel p-4">
-      {facts
-        .filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false)
-        .map(([label, value], at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: facts stay where they are
-          <div key={at} className="min-w-0">
-            <dt className="text-quiet">{label}</dt>
-            <dd className="break-words">{value}</dd>
-          </div>
-        ))}
-    </dl>
+    <dl className="grid grid-cols-[repeat(auto-fit,minmax(11rem,1fr))] gap-x-6 gap-y-3 rounded-lg border border-line bg-panel p-4">{children}</dl>
   );
 }
+
+/** A fact; one without a value is left out. */
+export function Fact({ label, value }: { label: ReactNode; value: ReactNode }) {
+  if (value === undefined || value === null || value === "" || value === false) return null;
+  return (
+    <div className="min-w-0">
+      <dt className="text-quiet">{label}</dt>
+      <dd className="break-words">{value}</dd>
+    </div>
+  );
+}
+
+/** The metadata of one thing among its facts. */
+export const MetadataFacts = ({ of }: { of: Record<string, string> }) =>
+  Object.entries(of).map(([key, value]) => <Fact key={key} label={<code>{key}</code>} value={value} />);
 
 /** Says what to do where there is nothing yet. */
 export function Empty({ title, children, action }: { title: ReactNode; children?: ReactNode; action?: ReactNode }) {

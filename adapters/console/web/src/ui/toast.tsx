@@ -24,6 +24,16 @@ export function toastError(error: unknown) {
   add(error instanceof Error ? error.message : String(error), true);
 }
 
+/** Waits for a change, and says that it was done, or what went wrong. */
+export async function attempt(change: Promise<unknown>, done: ReactNode) {
+  try {
+    await change;
+    toast(done);
+  } catch (failure) {
+    toastError(failure);
+  }
+}
+
 function add(text: ReactNode, isError: boolean) {
   const id = ++last;
   set([...toasts.slice(-3), { id, text, isError }]);

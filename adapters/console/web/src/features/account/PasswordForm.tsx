@@ -1,4 +1,4 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { useState } from "react";
 import { accountApi, useAccount } from "@/api";
 import { Button, Form, TextField, toast } from "@/ui";
@@ -31,9 +31,7 @@ export function PasswordForm({ onDone }: { onDone: () => unknown }) {
           autoComplete="new-password"
           help={t`At least 12 characters. All other sessions end.`}
         />
-        <Button type="submit" className="self-start" isBusy={isPending}>
-          <Trans>Change the password</Trans>
-        </Button>
+        <Button type="submit" label={t`Change the password`} className="self-start" isBusy={isPending} />
       </Form>
     </div>
   );

@@ -1,9 +1,9 @@
-import { Trans, useLingui } from "@lingui/react/macro";
-import { keepPreviousData } from "@tanstack/react-query";
+import { useLingui } from "@lingui/react/macro";
 import { Download, X } from "lucide-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { base, type Schemas, useTenant } from "@/api";
-import { Button, type Column, Empty, Filters, inputLook, List, Menu, MenuItem, Page, pageOf, SearchFilter, Time, useSearchParameters } from "@/ui";
+import { useItems } from "@/parts";
+import { actionsColumn, Button, type Column, inputLook, ListPage, Menu, MenuItem, SearchFilter, Time, useSearchParameters } from "@/ui";
 import { ActorKind } from "./ActorKind";
 import { EntryDialog } from "./EntryDialog";
 import { exportAddress, filtersOf } from "./filters";
@@ -15,14 +15,9 @@ export default function AuditLogPage() {
   const { api, id } = useTenant();
   const [parameters, setParameters] = useSearchParameters();
   const [shown, setShown] = useState<Entry | null>(null);
-  const filters = filtersOf(parameters);
-  const isFiltered = Object.values(filters).some(Boolean);
-  const query = api.useQuery(
-    "get",
-    "/audit-log",
-    { params: { query: { ...pageOf(parameters), ...filters } } },
-    { placeholderData: keepPreviousData },
-  );
+  const { from, to } = filtersOf(parameters);
+  const query = useItems(api, "/audit-log", ["actor", "action", "target"], { query: { from, to } });
+  const isFiltered = query.isFiltered || Boolean(from || to);
   const narrow = (part: { actor?: string; action?: string; target?: string }) => setParameters({ ...parameters, ...part, offset: undefined });
   const save = (format: "csv" | "jsonl") => {
     const link = document.createElement("a");
@@ -32,9 +27,9 @@ export default function AuditLogPage() {
   };
 
   const columns: Column<Entry>[] = [
-    { head: <Trans>When</Trans>, cell: (entry) => <Time at={entry.at} /> },
+    { head: t`When`, cell: (entry) => <Time at={entry.at} /> },
     {
-      head: <Trans>Who</Trans>,
+      head: t`Who`,
       cell: ({ actor }) => (
         <div className="min-w-28 break-words">
           {actor.id ? (
@@ -42,7 +37,7 @@ export default function AuditLogPage() {
               {actor.name || actor.id}
             </Narrow>
           ) : (
-            <Trans>Somebody</Trans>
+            t`Somebody`
           )}
           <p className="text-quiet">
             <ActorKind kind={actor.kind} />
@@ -52,7 +47,7 @@ export default function AuditLogPage() {
       ),
     },
     {
-      head: <Trans>What</Trans>,
+      head: t`What`,
       cell: (entry) => (
         <Narrow label={t`Only ${entry.action}`} onClick={() => narrow({ action: entry.action })}>
           <code>{entry.action}</code>
@@ -60,7 +55,7 @@ export default function AuditLogPage() {
       ),
     },
     {
-      head: <Trans>To what</Trans>,
+      head: t`To what`,
       cell: ({ target }) =>
         target.id ? (
           <Narrow label={t`Only what was done to ${target.id}`} onClick={() => narrow({ target: target.id })}>
@@ -72,72 +67,49 @@ export default function AuditLogPage() {
       isMinor: true,
     },
     {
-      head: <Trans>Fields</Trans>,
+      head: t`Fields`,
       cell: (entry) => <span className="line-clamp-2 break-all text-quiet">{entry.changes.map(({ field }) => field).join(", ") || "—"}</span>,
       isMinor: true,
     },
-    {
-      head: (
-        <span className="sr-only">
-          <Trans>Actions</Trans>
-        </span>
-      ),
-      cell: (entry) => (
-        <div className="-my-1 flex justify-end">
-          <Button onClick={() => setShown(entry)} aria-label={t`Show ${entry.action} by ${entry.actor.name || entry.actor.id || entry.actor.kind}`}>
-            <Trans>Show</Trans>
-          </Button>
-        </div>
-      ),
-    },
+    actionsColumn((entry) => (
+      <Button
+        label={t`Show`}
+        onClick={() => setShown(entry)}
+        aria-label={t`Show ${entry.action} by ${entry.actor.name || entry.actor.id || entry.actor.kind}`}
+      />
+    )),
   ];
   return (
-    <Page
+    <ListPage
       title={t`Audit log`}
-      description={<Trans>Who changed what, with a key, in this console, as the operator or on the command line.</Trans>}
+      description={t`Who changed what, with a key, in this console, as the operator or on the command line.`}
+      query={{ ...query, isFiltered }}
+      columns={columns}
+      filters={
+        <>
+          <SearchFilter name="actor" label={t`Who: identifier`} />
+          <SearchFilter name="action" label={t`What: changeWorkflow`} />
+          <SearchFilter name="target" label={t`To what: identifier`} />
+          <DayFilter name="from" label={t`From`} />
+          <DayFilter name="to" label={t`Up to`} />
+          {isFiltered && <Button icon={X} label={t`Clear the filters`} onClick={() => setParameters({})} />}
+        </>
+      }
+      empty={{ title: t`Nothing was changed yet` }}
       actions={
-        <Menu
-          label={t`Export`}
-          trigger={
-            <Button icon={Download}>
-              <Trans>Export</Trans>
-            </Button>
-          }
-        >
-          <MenuItem onSelect={() => save("csv")}>CSV</MenuItem>
-          <MenuItem onSelect={() => save("jsonl")}>
-            <Trans>Lines of JSON</Trans>
-          </MenuItem>
+        <Menu label={t`Export`} trigger={<Button icon={Download} label={t`Export`} />}>
+          <MenuItem label="CSV" onSelect={() => save("csv")} />
+          <MenuItem label={t`Lines of JSON`} onSelect={() => save("jsonl")} />
         </Menu>
       }
     >
-      <Filters>
-        <SearchFilter name="actor" label={t`Who: identifier`} />
-        <SearchFilter name="action" label={t`What: changeWorkflow`} />
-        <SearchFilter name="target" label={t`To what: identifier`} />
-        <DayFilter name="from" label={t`From`} />
-        <DayFilter name="to" label={t`Up to`} />
-        {isFiltered && (
-          <Button icon={X} onClick={() => setParameters({})}>
-            <Trans>Clear the filters</Trans>
-          </Button>
-        )}
-      </Filters>
-      <List
-        label={t`Audit log`}
-        columns={columns}
-        rowKey={(entry) => entry.id}
-        query={query}
-        isFiltered={isFiltered}
-        empty={<Empty title={<Trans>Nothing was changed yet</Trans>} />}
-      />
       {shown && <EntryDialog entry={shown} onClose={() => setShown(null)} />}
-    </Page>
+    </ListPage>
   );
 }
 
 /** What narrows the list to entries with the same. */
-function Narrow({ label, onClick, children }: { label: string; onClick: () => void; children: React.ReactNode }) {
+function Narrow({ label, onClick, children }: { label: string; onClick: () => void; children: ReactNode }) {
   return (
     <button type="button" title={label} className="cursor-pointer text-left hover:underline" onClick={onClick}>
       {children}

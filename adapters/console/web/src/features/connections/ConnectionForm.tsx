@@ -1,8 +1,9 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
+import { useMutation } from "@tanstack/react-query";
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { Button, CheckField, Dialog, DialogButtons, Form, IconButton, inputLook, SelectField, TextArea, TextField, textOf } from "@/ui";
+import { Button, CheckField, FormDialog, IconButton, inputLook, SelectField, TextArea, TextField, textOf } from "@/ui";
 import { hostsOf, isNamed, type Kind, membersOf, type Pair, secretOf, shownMember } from "./secret";
 import { kindWords, memberWords } from "./words";
 
@@ -15,18 +16,14 @@ export function ConnectionForm({ connection, onClose, onDone }: Props) {
   const { client } = useTenant();
   const [kind, setKind] = useState<Kind>(connection?.kind ?? "bearer");
   const [pairs, setPairs] = useState<Pair[]>(() => namedPairs(connection));
-  const [error, setError] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
   const stored = connection?.secret;
   const change = (id: number, part: Partial<Pair>) => setPairs(pairs.map((pair) => (pair.id === id ? { ...pair, ...part } : pair)));
 
-  const submit = async (form: FormData) => {
-    const hosts = hostsOf(textOf(form, "hosts"));
-    const secret = secretOf(kind, (name) => textOf(form, `secret.${name}`), pairs, stored);
-    const common = { name: textOf(form, "name") ?? "", shared: form.get("shared") === "on" };
-    setBusy(true);
-    setError(null);
-    try {
+  const save = useMutation({
+    mutationFn: async (form: FormData) => {
+      const hosts = hostsOf(textOf(form, "hosts"));
+      const secret = secretOf(kind, (name) => textOf(form, `secret.${name}`), pairs, stored);
+      const common = { name: textOf(form, "name") ?? "", shared: form.get("shared") === "on" };
       const { data } = connection
         ? await client.PATCH("/connections/{id}", {
             params: { path: { id: connection.id } },
@@ -38,128 +35,116 @@ export function ConnectionForm({ connection, onClose, onDone }: Props) {
             },
           })
         : await client.POST("/connections", { body: { ...common, kind, hosts, secret, subTenantId: textOf(form, "subTenantId") } });
-      onDone(data as Connection);
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+      return data as Connection;
+    },
+    onSuccess: onDone,
+  });
 
   return (
-    <Dialog
+    <FormDialog
       title={connection ? t`Edit ${connection.name}` : t`Create a connection`}
       description={t`Workflows name it to call others. What is secret is never shown again, to nobody.`}
-      isOpen
       onClose={onClose}
+      request={save}
+      onSubmit={save.mutate}
+      autoComplete="off"
+      action={connection ? t`Save` : t`Create the connection`}
     >
-      <Form error={error} onSubmit={(form) => void submit(form)} autoComplete="off">
-        <TextField name="name" label={t`Name`} defaultValue={connection?.name} maxLength={255} autoFocus />
-        <SelectField name="kind" label={t`Kind`} value={kind} disabled={!!connection} onChange={(event) => setKind(event.target.value as Kind)}>
-          {Object.entries(kindWords).map(([value, word]) => (
-            <option key={value} value={value}>
-              {i18n._(word)}
-            </option>
-          ))}
-        </SelectField>
-        <TextArea
-          name="hosts"
-          label={t`Hosts`}
-          optional={kind === "hmac" ? t`optional` : undefined}
-          help={
-            connection
-              ? t`The only hosts that the secret is ever sent to, one a line. To change them, type the secret again.`
-              : t`The only hosts that the secret is ever sent to, one a line: api.example.com, *.example.com, api.example.com:8443.`
-          }
-          defaultValue={connection?.hosts.join("\n")}
-          rows={2}
-          className={`${inputLook} font-mono`}
-          spellCheck={false}
-        />
-        {isNamed(kind) ? (
-          <fieldset className="flex flex-col gap-2">
-            <legend className="font-medium">{i18n._(kindWords[kind])}</legend>
-            {pairs.map((pair) => (
-              <div key={pair.id} className="flex items-center gap-2">
-                <input
-                  aria-label={t`Name of the value`}
-                  placeholder={kind === "header" ? "X-Api-Key" : "api_key"}
-                  className={inputLook}
-                  value={pair.key}
-                  onChange={(event) => change(pair.id, { key: event.target.value })}
-                />
-                <input
-                  aria-label={t`Value`}
-                  type="password"
-                  autoComplete="new-password"
-                  placeholder={stored && pair.key in stored ? t`unchanged` : undefined}
-                  className={inputLook}
-                  value={pair.value}
-                  onChange={(event) => change(pair.id, { value: event.target.value })}
-                />
-                <IconButton label={t`Remove ${pair.key}`} icon={Trash2} onClick={() => setPairs(pairs.filter(({ id }) => id !== pair.id))} />
-              </div>
-            ))}
-            <Button className="self-start" icon={Plus} onClick={() => setPairs([...pairs, { id: Date.now(), key: "", value: "" }])}>
-              <Trans>Add a value</Trans>
-            </Button>
-          </fieldset>
-        ) : (
-          membersOf[kind].map(({ name, isSecret, isOptional, isLong, choices }) => {
-            const field = {
-              name: `secret.${name}`,
-              label: i18n._(memberWords[name] ?? { id: name }),
-              optional: isOptional ? t`optional` : undefined,
-              defaultValue: shownMember(stored?.[name]),
-              placeholder: isSecret && stored?.[name] ? t`unchanged` : undefined,
-            };
-            if (choices) {
-              return (
-                <SelectField key={`${kind} ${name}`} {...field}>
-                  <option value="">{t`as usual`}</option>
-                  {choices.map((choice) => (
-                    <option key={choice}>{choice}</option>
-                  ))}
-                </SelectField>
-              );
-            }
-            if (isLong) return <TextArea key={`${kind} ${name}`} {...field} rows={4} className={`${inputLook} font-mono`} spellCheck={false} />;
-            return (
-              <TextField
-                key={`${kind} ${name}`}
-                {...field}
-                type={isSecret && name !== "username" ? "password" : "text"}
-                autoComplete={isSecret ? "new-password" : "off"}
-                spellCheck={false}
+      <TextField name="name" label={t`Name`} defaultValue={connection?.name} maxLength={255} autoFocus />
+      <SelectField
+        name="kind"
+        label={t`Kind`}
+        value={kind}
+        disabled={!!connection}
+        onChange={(event) => setKind(event.target.value as Kind)}
+        options={kindWords}
+      />
+      <TextArea
+        name="hosts"
+        label={t`Hosts`}
+        optional={kind === "hmac"}
+        help={
+          connection
+            ? t`The only hosts that the secret is ever sent to, one a line. To change them, type the secret again.`
+            : t`The only hosts that the secret is ever sent to, one a line: api.example.com, *.example.com, api.example.com:8443.`
+        }
+        defaultValue={connection?.hosts.join("\n")}
+        rows={2}
+        isCode
+      />
+      {isNamed(kind) ? (
+        <fieldset className="flex flex-col gap-2">
+          <legend className="font-medium">{i18n._(kindWords[kind])}</legend>
+          {pairs.map((pair) => (
+            <div key={pair.id} className="flex items-center gap-2">
+              <input
+                aria-label={t`Name of the value`}
+                placeholder={kind === "header" ? "X-Api-Key" : "api_key"}
+                className={inputLook}
+                value={pair.key}
+                onChange={(event) => change(pair.id, { key: event.target.value })}
               />
-            );
-          })
-        )}
-        {!connection && (
-          <TextField
-            name="subTenantId"
-            label={t`Sub-tenant`}
-            optional={t`optional`}
-            help={t`With one, it serves the workflows of that sub-tenant only.`}
-            maxLength={255}
+              <input
+                aria-label={t`Value`}
+                type="password"
+                autoComplete="new-password"
+                placeholder={stored && pair.key in stored ? t`unchanged` : undefined}
+                className={inputLook}
+                value={pair.value}
+                onChange={(event) => change(pair.id, { value: event.target.value })}
+              />
+              <IconButton label={t`Remove ${pair.key}`} icon={Trash2} onClick={() => setPairs(pairs.filter(({ id }) => id !== pair.id))} />
+            </div>
+          ))}
+          <Button
+            className="self-start"
+            icon={Plus}
+            label={t`Add a value`}
+            onClick={() => setPairs([...pairs, { id: Date.now(), key: "", value: "" }])}
           />
-        )}
-        <CheckField
-          name="shared"
-          label={t`Shared with sub-tenants`}
-          help={t`Workflows of sub-tenants may use it, too.`}
-          defaultChecked={connection?.shared}
+        </fieldset>
+      ) : (
+        membersOf[kind].map(({ name, isSecret, isOptional, isLong, choices }) => {
+          const field = {
+            name: `secret.${name}`,
+            label: i18n._(memberWords[name] ?? { id: name }),
+            optional: isOptional,
+            defaultValue: shownMember(stored?.[name]),
+            placeholder: isSecret && stored?.[name] ? t`unchanged` : undefined,
+          };
+          if (choices) {
+            return (
+              <SelectField key={`${kind} ${name}`} {...field} first={t`as usual`} options={Object.fromEntries(choices.map((one) => [one, one]))} />
+            );
+          }
+          if (isLong) return <TextArea key={`${kind} ${name}`} {...field} rows={4} isCode />;
+          return (
+            <TextField
+              key={`${kind} ${name}`}
+              {...field}
+              type={isSecret && name !== "username" ? "password" : "text"}
+              autoComplete={isSecret ? "new-password" : "off"}
+              spellCheck={false}
+            />
+          );
+        })
+      )}
+      {!connection && (
+        <TextField
+          name="subTenantId"
+          label={t`Sub-tenant`}
+          optional
+          help={t`With one, it serves the workflows of that sub-tenant only.`}
+          maxLength={255}
         />
-        <DialogButtons>
-          <Button onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" look="primary" isBusy={isBusy}>
-            {connection ? <Trans>Save</Trans> : <Trans>Create the connection</Trans>}
-          </Button>
-        </DialogButtons>
-      </Form>
-    </Dialog>
+      )}
+      <CheckField
+        name="shared"
+        label={t`Shared with sub-tenants`}
+        help={t`Workflows of sub-tenants may use it, too.`}
+        defaultChecked={connection?.shared}
+      />
+    </FormDialog>
   );
 }
 

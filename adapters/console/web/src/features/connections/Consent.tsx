@@ -1,15 +1,15 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { ExternalLink } from "lucide-react";
 import { useEffect, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { Badge, Button, ErrorPanel, Facts, Section, Skeleton, Time, toast, toastError } from "@/ui";
-import { grantTones, grantWords } from "./words";
+import { Button, ErrorPanel, Fact, Facts, Section, Skeleton, StateBadge, Time, toast, toastError } from "@/ui";
+import { grantStates } from "./words";
 
 type Waiting = { issuedBefore: string | undefined; until: string };
 
 /** What an authorization server has given for a connection, and how a person consents to it. */
 export function Consent({ connection }: { connection: Schemas["Connection"] }) {
-  const { t, i18n } = useLingui();
+  const { t } = useLingui();
   const { api, client, can } = useTenant();
   const [waiting, setWaiting] = useState<Waiting | null>(null);
   const path = { params: { path: { id: connection.id } } };
@@ -43,48 +43,44 @@ export function Consent({ connection }: { connection: Schemas["Connection"] }) {
   const isForPeople = connection.kind === "oauth2AuthorizationCode";
   return (
     <Section
-      title={<Trans>Access token</Trans>}
+      title={t`Access token`}
       actions={
         isForPeople &&
         can("editor") && (
-          <Button look={grant?.status === "active" ? "plain" : "primary"} icon={ExternalLink} onClick={() => void authorize()}>
-            {grant?.status === "active" ? <Trans>Consent again</Trans> : <Trans>Connect</Trans>}
-          </Button>
+          <Button
+            look={grant?.status === "active" ? "plain" : "primary"}
+            icon={ExternalLink}
+            label={grant?.status === "active" ? t`Consent again` : t`Connect`}
+            onClick={() => void authorize()}
+          />
         )
       }
     >
       {error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : null}
       {waiting && (
         <p role="status" className="flex flex-wrap items-center gap-3 rounded-md border border-line bg-panel p-3">
-          <Trans>Waiting for your consent in the other window.</Trans>
-          <Button onClick={() => setWaiting(null)}>
-            <Trans>Stop waiting</Trans>
-          </Button>
+          {t`Waiting for your consent in the other window.`}
+          <Button label={t`Stop waiting`} onClick={() => setWaiting(null)} />
         </p>
       )}
       {!grant && !error && <Skeleton lines={2} />}
       {grant && (
-        <Facts
-          facts={[
-            [
-              <Trans key="l">State</Trans>,
-              <Badge key="v" tone={grantTones[grant.status]}>
-                {i18n._(grantWords[grant.status])}
-              </Badge>,
-            ],
-            [<Trans key="l">Scopes</Trans>, grant.scopes.join(" ")],
-            [<Trans key="l">Given</Trans>, grant.issuedAt && <Time key="v" at={grant.issuedAt} />],
-            [<Trans key="l">Ends</Trans>, grant.expiresAt && <Time key="v" at={grant.expiresAt} />],
-            [
-              <Trans key="l">Last failure</Trans>,
+        <Facts>
+          <Fact label={t`State`} value={<StateBadge of={grantStates[grant.status]} />} />
+          <Fact label={t`Scopes`} value={grant.scopes.join(" ")} />
+          <Fact label={t`Given`} value={grant.issuedAt && <Time at={grant.issuedAt} />} />
+          <Fact label={t`Ends`} value={grant.expiresAt && <Time at={grant.expiresAt} />} />
+          <Fact
+            label={t`Last failure`}
+            value={
               grant.failure && (
-                <span key="v">
+                <span>
                   {grant.failure.message} <code className="text-quiet">{grant.failure.code}</code> <Time at={grant.failure.failedAt} />
                 </span>
-              ),
-            ],
-          ]}
-        />
+              )
+            }
+          />
+        </Facts>
       )}
     </Section>
   );

@@ -29,7 +29,6 @@ export function DeleteConnection({ connection, onClose, onDone }: { connection: 
 
   return (
     <Confirm
-      isOpen
       onClose={onClose}
       title={<Trans>Delete {connection.name}?</Trans>}
       action={<Trans>Delete the connection</Trans>}

@@ -1,6 +1,7 @@
 import type { MessageDescriptor } from "@lingui/core";
 import { msg } from "@lingui/core/macro";
 import type { Schemas } from "@/api";
+import type { State } from "@/ui";
 import type { Kind } from "./secret";
 
 export const kindWords: Record<Kind, MessageDescriptor> = {
@@ -34,13 +35,9 @@ export const memberWords: Record<string, MessageDescriptor> = {
   ca: msg`Authority of the server's certificate, in PEM`,
 };
 
-type Grant = Schemas["Grant"];
-
-export const grantWords: Record<Grant["status"], MessageDescriptor> = {
-  none: msg`Nothing was asked for yet`,
-  active: msg`Calls have a token`,
-  failing: msg`The last request for a token failed`,
-  needsConsent: msg`A person has to consent`,
+export const grantStates: Record<Schemas["Grant"]["status"], State> = {
+  none: { word: msg`Nothing was asked for yet`, tone: "quiet" },
+  active: { word: msg`Calls have a token`, tone: "ok" },
+  failing: { word: msg`The last request for a token failed`, tone: "warn" },
+  needsConsent: { word: msg`A person has to consent`, tone: "danger" },
 };
-
-export const grantTones = { none: "quiet", active: "ok", failing: "warn", needsConsent: "danger" } as const satisfies Record<Grant["status"], string>;

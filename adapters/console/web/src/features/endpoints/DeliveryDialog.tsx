@@ -1,8 +1,8 @@
-import { Plural, Trans, useLingui } from "@lingui/react/macro";
+import { Plural, useLingui } from "@lingui/react/macro";
 import { Send } from "lucide-react";
 import { type Schemas, useTenant } from "@/api";
-import { Badge, Button, Dialog, DialogButtons, duration, ErrorPanel, Facts, Identifier, Scroll, Skeleton, Table, Time } from "@/ui";
-import { DeliveryState } from "./State";
+import { Badge, Button, Dialog, DialogButtons, duration, ErrorPanel, Fact, Facts, Identifier, Scroll, Skeleton, StateBadge, Table, Time } from "@/ui";
+import { deliveryStates } from "./events";
 
 type Attempt = Schemas["DeliveryAttempt"];
 
@@ -14,32 +14,30 @@ export function DeliveryDialog({ deliveryId, onClose }: { deliveryId: string; on
   const { data: delivery, error, refetch } = api.useQuery("get", "/deliveries/{id}", path);
   const redeliver = api.useMutation("post", "/deliveries/{id}/redeliver", { onSuccess: () => void refetch() });
   return (
-    <Dialog title={delivery ? t`Delivery of ${delivery.eventType}` : t`Delivery`} isOpen isWide onClose={onClose}>
+    <Dialog title={delivery ? t`Delivery of ${delivery.eventType}` : t`Delivery`} isWide onClose={onClose}>
       <div className="flex flex-col gap-4">
         {error || redeliver.error ? <ErrorPanel error={redeliver.error ?? error} /> : null}
         {!delivery && !error && <Skeleton />}
         {delivery && (
           <>
-            <Facts
-              facts={[
-                [<Trans key="l">State</Trans>, <DeliveryState key="v" status={delivery.status} />],
-                [<Trans key="l">Why</Trans>, delivery.reason],
-                [<Trans key="l">Event</Trans>, <Identifier key="v" id={delivery.eventId} />],
-                [<Trans key="l">Created</Trans>, <Time key="v" at={delivery.createdAt} />],
-                [<Trans key="l">Next attempt</Trans>, delivery.nextAttemptAt && <Time key="v" at={delivery.nextAttemptAt} />],
-                [<Trans key="l">Attempts</Trans>, <Plural key="v" value={delivery.attemptCount} one="# attempt" other="# attempts" />],
-              ]}
-            />
+            <Facts>
+              <Fact label={t`State`} value={<StateBadge of={deliveryStates[delivery.status]} />} />
+              <Fact label={t`Why`} value={delivery.reason} />
+              <Fact label={t`Event`} value={<Identifier id={delivery.eventId} />} />
+              <Fact label={t`Created`} value={<Time at={delivery.createdAt} />} />
+              <Fact label={t`Next attempt`} value={delivery.nextAttemptAt && <Time at={delivery.nextAttemptAt} />} />
+              <Fact label={t`Attempts`} value={<Plural value={delivery.attemptCount} one="# attempt" other="# attempts" />} />
+            </Facts>
             <Table<Attempt>
               label={t`Attempts`}
               rowKey={({ number }) => String(number)}
               items={[...delivery.attempts].reverse()}
               columns={[
                 { head: "#", cell: ({ number }) => number, isNumber: true },
-                { head: <Trans>Started</Trans>, cell: ({ startedAt }) => <Time at={startedAt} />, isMinor: true },
-                { head: <Trans>Took</Trans>, cell: ({ durationMs }) => duration(durationMs), isNumber: true },
+                { head: t`Started`, cell: ({ startedAt }) => <Time at={startedAt} />, isMinor: true },
+                { head: t`Took`, cell: ({ durationMs }) => duration(durationMs), isNumber: true },
                 {
-                  head: <Trans>Answer</Trans>,
+                  head: t`Answer`,
                   cell: ({ succeeded, statusCode, code, error: why, excerpt, isManual }) => (
                     <div className="flex flex-col gap-1">
                       <Badge tone={succeeded ? "ok" : "danger"}>{statusCode ?? code}</Badge>
@@ -49,11 +47,7 @@ export function DeliveryDialog({ deliveryId, onClose }: { deliveryId: string; on
                           <pre className="break-all whitespace-pre-wrap text-quiet">{excerpt}</pre>
                         </Scroll>
                       )}
-                      {isManual && (
-                        <p className="text-quiet">
-                          <Trans>Somebody asked for it</Trans>
-                        </p>
-                      )}
+                      {isManual && <p className="text-quiet">{t`Somebody asked for it`}</p>}
                     </div>
                   ),
                 },
@@ -62,13 +56,9 @@ export function DeliveryDialog({ deliveryId, onClose }: { deliveryId: string; on
           </>
         )}
         <DialogButtons>
-          <Button onClick={onClose}>
-            <Trans>Close</Trans>
-          </Button>
+          <Button label={t`Close`} onClick={onClose} />
           {can("editor") && delivery && (
-            <Button look="primary" icon={Send} isBusy={redeliver.isPending} onClick={() => redeliver.mutate(path)}>
-              <Trans>Send again</Trans>
-            </Button>
+            <Button look="primary" icon={Send} label={t`Send again`} isBusy={redeliver.isPending} onClick={() => redeliver.mutate(path)} />
           )}
         </DialogButtons>
       </div>

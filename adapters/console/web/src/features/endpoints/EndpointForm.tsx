@@ -1,7 +1,8 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { Button, CheckField, Dialog, DialogButtons, Form, SelectField, TextField, textOf } from "@/ui";
+import { RecordField } from "@/parts";
+import { CheckField, FormDialog, TextField, textOf } from "@/ui";
 import { eventTypes } from "./events";
 
 type Endpoint = Schemas["WebhookEndpoint"];
@@ -12,12 +13,8 @@ export function EndpointForm({ endpoint, onClose, onDone }: { endpoint?: Endpoin
   const { api } = useTenant();
   const create = api.useMutation("post", "/webhook-endpoints", { onSuccess: onDone });
   const update = api.useMutation("patch", "/webhook-endpoints/{id}", { onSuccess: onDone });
-  const connections = api.useQuery("get", "/connections", { params: { query: { limit: 100, isActive: true } } });
   const before = endpoint?.connection ?? "";
   const [connection, setConnection] = useState(before);
-  const choices = connections.data?.items ?? [];
-  // The list may not be there yet, and does not show every connection: the endpoint's own can always be kept.
-  const shown = !before || choices.some(({ id }) => id === before) ? choices : [{ id: before, name: before }, ...choices];
   const submit = (form: FormData) => {
     const body = {
       url: textOf(form, "url") ?? "",
@@ -31,64 +28,51 @@ export function EndpointForm({ endpoint, onClose, onDone }: { endpoint?: Endpoin
     else create.mutate({ body });
   };
   return (
-    <Dialog title={endpoint ? t`Edit the endpoint` : t`Create a webhook endpoint`} isOpen onClose={onClose}>
-      <Form error={create.error ?? update.error} onSubmit={submit}>
-        <TextField name="url" label={t`URL`} type="url" placeholder="https://example.com/webhooks" defaultValue={endpoint?.url} autoFocus />
-        <TextField name="description" label={t`Description`} optional={t`optional`} defaultValue={endpoint?.description} maxLength={1000} />
-        <fieldset className="flex flex-col gap-1">
-          <legend className="font-medium">
-            <Trans>Events</Trans>
-          </legend>
-          <p className="mb-1 text-quiet">
-            <Trans>With none chosen it receives all of them, those of later versions too.</Trans>
-          </p>
-          <div className="grid gap-x-4 gap-y-1 sm:grid-cols-2">
-            {eventTypes.map((type) => (
-              <label key={type} className="flex items-center gap-2">
-                <input type="checkbox" name="events" value={type} defaultChecked={endpoint?.events.includes(type)} className="size-4 accent-accent" />
-                <code>{type}</code>
-              </label>
-            ))}
-          </div>
-        </fieldset>
-        <CheckField
-          name="includeChildren"
-          label={t`Runs of runs, too`}
-          help={t`It also receives what becomes of runs that other runs started.`}
-          defaultChecked={endpoint?.includeChildren}
-        />
-        <TextField
-          name="subTenantId"
-          label={t`Sub-tenant`}
-          optional={t`optional`}
-          help={t`With one, it receives only what is about that sub-tenant.`}
-          defaultValue={endpoint?.subTenantId}
-          maxLength={255}
-        />
-        <SelectField
-          name="connection"
-          label={t`Connection`}
-          optional={t`optional`}
-          help={t`What is sent bears its credential besides the signature.`}
-          value={connection}
-          onChange={(event) => setConnection(event.target.value)}
-        >
-          <option value="">{t`none`}</option>
-          {shown.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
+    <FormDialog
+      title={endpoint ? t`Edit the endpoint` : t`Create a webhook endpoint`}
+      onClose={onClose}
+      request={endpoint ? update : create}
+      onSubmit={submit}
+      action={endpoint ? t`Save` : t`Create the endpoint`}
+    >
+      <TextField name="url" label={t`URL`} type="url" placeholder="https://example.com/webhooks" defaultValue={endpoint?.url} autoFocus />
+      <TextField name="description" label={t`Description`} optional defaultValue={endpoint?.description} maxLength={1000} />
+      <fieldset className="flex flex-col gap-1">
+        <legend className="font-medium">{t`Events`}</legend>
+        <p className="mb-1 text-quiet">{t`With none chosen it receives all of them, those of later versions too.`}</p>
+        <div className="grid gap-x-4 gap-y-1 sm:grid-cols-2">
+          {eventTypes.map((type) => (
+            <label key={type} className="flex items-center gap-2">
+              <input type="checkbox" name="events" value={type} defaultChecked={endpoint?.events.includes(type)} className="size-4 accent-accent" />
+              <code>{type}</code>
+            </label>
           ))}
-        </SelectField>
-        <DialogButtons>
-          <Button onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" look="primary" isBusy={create.isPending || update.isPending}>
-            {endpoint ? <Trans>Save</Trans> : <Trans>Create the endpoint</Trans>}
-          </Button>
-        </DialogButtons>
-      </Form>
-    </Dialog>
+        </div>
+      </fieldset>
+      <CheckField
+        name="includeChildren"
+        label={t`Runs of runs, too`}
+        help={t`It also receives what becomes of runs that other runs started.`}
+        defaultChecked={endpoint?.includeChildren}
+      />
+      <TextField
+        name="subTenantId"
+        label={t`Sub-tenant`}
+        optional
+        help={t`With one, it receives only what is about that sub-tenant.`}
+        defaultValue={endpoint?.subTenantId}
+        maxLength={255}
+      />
+      <RecordField
+        of="/connections"
+        name="connection"
+        label={t`Connection`}
+        optional
+        help={t`What is sent bears its credential besides the signature.`}
+        first={t`none`}
+        value={connection}
+        onChange={setConnection}
+      />
+    </FormDialog>
   );
 }

@@ -1,16 +1,17 @@
-import { Trans } from "@lingui/react/macro";
+import { Trans, useLingui } from "@lingui/react/macro";
 import type { Schemas } from "@/api";
 import { Badge, Time } from "@/ui";
 import { stateOf } from "./events";
 
 export function EndpointState({ endpoint }: { endpoint: Schemas["WebhookEndpoint"] }) {
+  const { t } = useLingui();
   switch (stateOf(endpoint)) {
     case "on":
-      return (
-        <Badge tone="ok">
-          <Trans>On</Trans>
-        </Badge>
-      );
+      return <Badge tone="ok">{t`On`}</Badge>;
+    case "off":
+      return <Badge>{t`Off`}</Badge>;
+    case "disabled":
+      return <Badge tone="danger">{t`Switched off by the gateway`}</Badge>;
     case "failing":
       return (
         <Badge tone="warn">
@@ -19,36 +20,5 @@ export function EndpointState({ endpoint }: { endpoint: Schemas["WebhookEndpoint
           </Trans>
         </Badge>
       );
-    case "disabled":
-      return (
-        <Badge tone="danger">
-          <Trans>Switched off by the gateway</Trans>
-        </Badge>
-      );
-    default:
-      return (
-        <Badge>
-          <Trans>Off</Trans>
-        </Badge>
-      );
   }
-}
-
-export function DeliveryState({ status }: { status: Schemas["DeliveryStatus"] }) {
-  if (status === "delivered") {
-    return (
-      <Badge tone="ok">
-        <Trans>Delivered</Trans>
-      </Badge>
-    );
-  }
-  return status === "failed" ? (
-    <Badge tone="danger">
-      <Trans>Failed</Trans>
-    </Badge>
-  ) : (
-    <Badge tone="info">
-      <Trans>Pending</Trans>
-    </Badge>
-  );
 }

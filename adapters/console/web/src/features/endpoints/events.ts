@@ -1,4 +1,6 @@
+import { msg } from "@lingui/core/macro";
 import type { Schemas } from "@/api";
+import type { State } from "@/ui";
 
 type EventType = Schemas["SubscribableEventType"];
 
@@ -25,3 +27,9 @@ export function stateOf({ isActive, disabled, failingSince }: Pick<Schemas["Webh
   if (isActive) return failingSince ? "failing" : "on";
   return disabled ? "disabled" : "off";
 }
+
+export const deliveryStates: Record<Schemas["DeliveryStatus"], State> = {
+  pending: { word: msg`Pending`, tone: "info" },
+  delivered: { word: msg`Delivered`, tone: "ok" },
+  failed: { word: msg`Failed`, tone: "danger" },
+};

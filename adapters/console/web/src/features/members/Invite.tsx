@@ -1,15 +1,15 @@
 import { Trans, useLingui } from "@lingui/react/macro";
 import { type Role, useTenant } from "@/api";
-import { Button, Dialog, DialogButtons, Form, ShownOnce, TextField, textOf } from "@/ui";
+import { Button, Dialog, DialogButtons, FormDialog, ShownOnce, TextField, textOf } from "@/ui";
 import { RoleField } from "./roles";
 
 export function Invite({ onClose, onDone }: { onClose: () => void; onDone: () => unknown }) {
   const { t } = useLingui();
   const { api } = useTenant();
-  const { mutate, data, error, isPending } = api.useMutation("post", "/members", { onSuccess: () => void onDone() });
+  const { mutate, data, ...request } = api.useMutation("post", "/members", { onSuccess: () => void onDone() });
   if (data) {
     return (
-      <Dialog title={t`${data.email} is a member`} isOpen isSticky={Boolean(data.link)} onClose={onClose}>
+      <Dialog title={t`${data.email} is a member`} isSticky={Boolean(data.link)} onClose={onClose}>
         <div className="flex flex-col gap-4">
           {data.link ? (
             <>
@@ -22,37 +22,27 @@ export function Invite({ onClose, onDone }: { onClose: () => void; onDone: () =>
               <ShownOnce label={t`The invitation`} text={data.link} />
             </>
           ) : data.isMailed ? (
-            <p>
-              <Trans>The invitation was mailed. Its link works once and for 72 hours.</Trans>
-            </p>
+            <p>{t`The invitation was mailed. Its link works once and for 72 hours.`}</p>
           ) : (
-            <p>
-              <Trans>They have an account already, and see this tenant from now on.</Trans>
-            </p>
+            <p>{t`They have an account already, and see this tenant from now on.`}</p>
           )}
           <DialogButtons>
-            <Button look="primary" onClick={onClose}>
-              {data.link ? <Trans>I have copied it</Trans> : <Trans>Close</Trans>}
-            </Button>
+            <Button look="primary" label={data.link ? t`I have copied it` : t`Close`} onClick={onClose} />
           </DialogButtons>
         </div>
       </Dialog>
     );
   }
   return (
-    <Dialog title={t`Invite somebody`} isOpen onClose={onClose}>
-      <Form error={error} onSubmit={(form) => mutate({ body: { email: textOf(form, "email") ?? "", role: form.get("role") as Role } })}>
-        <TextField name="email" label={t`Email`} type="email" autoComplete="off" autoFocus />
-        <RoleField current="viewer" />
-        <DialogButtons>
-          <Button onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" look="primary" isBusy={isPending}>
-            <Trans>Invite</Trans>
-          </Button>
-        </DialogButtons>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={t`Invite somebody`}
+      onClose={onClose}
+      request={request}
+      onSubmit={(form) => mutate({ body: { email: textOf(form, "email") ?? "", role: form.get("role") as Role } })}
+      action={t`Invite`}
+    >
+      <TextField name="email" label={t`Email`} type="email" autoComplete="off" autoFocus />
+      <RoleField current="viewer" />
+    </FormDialog>
   );
 }

@@ -1,7 +1,7 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { Button, CheckField, Dialog, DialogButtons, Form, inputLook, TextArea, TextField, textOf } from "@/ui";
+import { CheckField, FormDialog, TextArea, TextField, textOf } from "@/ui";
 import { readSchemas, shownSchema } from "./schemas";
 
 type Node = Schemas["CustomNode"];
@@ -13,6 +13,7 @@ export function NodeForm({ node, onClose, onDone }: { node?: Node; onClose: () =
   const [unreadable, setUnreadable] = useState<unknown>(null);
   const create = api.useMutation("post", "/custom-nodes", { onSuccess: onDone });
   const update = api.useMutation("patch", "/custom-nodes/{id}", { onSuccess: onDone });
+  const save = node ? update : create;
   const submit = (form: FormData) => {
     const text = (name: string) => textOf(form, name);
     const { schemas, unreadable: wrong } = readSchemas(text);
@@ -33,62 +34,54 @@ export function NodeForm({ node, onClose, onDone }: { node?: Node; onClose: () =
     if (node) update.mutate({ params: { path: { id: node.id } }, body });
     else create.mutate({ body: { ...body, type: text("type") ?? "" } });
   };
-  const schema = { rows: 4, className: `${inputLook} font-mono`, spellCheck: false, optional: t`optional` };
+  const schema = { rows: 4, isCode: true, optional: true };
   return (
-    <Dialog
+    <FormDialog
       title={node ? t`Edit ${node.name}` : t`Create a custom node`}
       description={t`A node of workflows that a server of yours runs.`}
-      isOpen
       isWide
       onClose={onClose}
+      request={{ isPending: save.isPending, error: unreadable ?? save.error }}
+      onSubmit={submit}
+      action={node ? t`Save` : t`Create the node`}
     >
-      <Form error={unreadable ?? create.error ?? update.error} onSubmit={submit}>
-        <TextField name="name" label={t`Name`} placeholder={t`Score an order`} defaultValue={node?.name} maxLength={255} autoFocus />
-        {!node && (
-          <TextField
-            name="type"
-            label={t`Type`}
-            help={t`What workflows call it. It cannot be changed later.`}
-            placeholder="acme.score"
-            spellCheck={false}
-          />
-        )}
-        <TextField name="description" label={t`Description`} optional={t`optional`} defaultValue={node?.description} maxLength={1000} />
-        <TextField name="version" label={t`Version`} defaultValue={node?.version ?? "1.0.0"} />
+      <TextField name="name" label={t`Name`} placeholder={t`Score an order`} defaultValue={node?.name} maxLength={255} autoFocus />
+      {!node && (
         <TextField
-          name="endpoint"
-          label={t`URL`}
-          optional={t`optional`}
-          type="url"
-          help={t`What runs it; without one the URL of the settings is called.`}
-          placeholder="https://example.com/nodes/score"
-          defaultValue={node?.endpoint}
+          name="type"
+          label={t`Type`}
+          help={t`What workflows call it. It cannot be changed later.`}
+          placeholder="acme.score"
+          spellCheck={false}
         />
-        <TextArea
-          name="inputSchema"
-          label={t`Schema of the input`}
-          {...schema}
-          help={t`Fields by their names, as JSON.`}
-          placeholder='{"order": {"type": "object", "required": true}}'
-          defaultValue={shownSchema(node?.inputSchema)}
-        />
-        <TextArea name="outputSchema" label={t`Schema of the output`} {...schema} defaultValue={shownSchema(node?.outputSchema)} />
-        <TextArea name="configSchema" label={t`Schema of the configuration`} {...schema} defaultValue={shownSchema(node?.configSchema)} />
-        <CheckField
-          name="canPause"
-          label={t`It can pause a run`}
-          help={t`It may answer that it waits for something, and go on later.`}
-          defaultChecked={node?.canPause}
-        />
-        <DialogButtons>
-          <Button onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" look="primary" isBusy={create.isPending || update.isPending}>
-            {node ? <Trans>Save</Trans> : <Trans>Create the node</Trans>}
-          </Button>
-        </DialogButtons>
-      </Form>
-    </Dialog>
+      )}
+      <TextField name="description" label={t`Description`} optional defaultValue={node?.description} maxLength={1000} />
+      <TextField name="version" label={t`Version`} defaultValue={node?.version ?? "1.0.0"} />
+      <TextField
+        name="endpoint"
+        label={t`URL`}
+        optional
+        type="url"
+        help={t`What runs it; without one the URL of the settings is called.`}
+        placeholder="https://example.com/nodes/score"
+        defaultValue={node?.endpoint}
+      />
+      <TextArea
+        name="inputSchema"
+        label={t`Schema of the input`}
+        {...schema}
+        help={t`Fields by their names, as JSON.`}
+        placeholder='{"order": {"type": "object", "required": true}}'
+        defaultValue={shownSchema(node?.inputSchema)}
+      />
+      <TextArea name="outputSchema" label={t`Schema of the output`} {...schema} defaultValue={shownSchema(node?.outputSchema)} />
+      <TextArea name="configSchema" label={t`Schema of the configuration`} {...schema} defaultValue={shownSchema(node?.configSchema)} />
+      <CheckField
+        name="canPause"
+        label={t`It can pause a run`}
+        help={t`It may answer that it waits for something, and go on later.`}
+        defaultChecked={node?.canPause}
+      />
+    </FormDialog>
   );
 }

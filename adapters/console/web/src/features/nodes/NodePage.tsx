@@ -1,15 +1,16 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { HeartPulse, Pencil, Power, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTenant } from "@/api";
+import { useReload } from "@/parts";
 import {
+  attempt,
   Badge,
   Button,
   Confirm,
   duration,
-  ErrorPanel,
+  Fact,
   Facts,
   Identifier,
   Json,
@@ -18,12 +19,13 @@ import {
   MenuLine,
   Page,
   Section,
-  Skeleton,
+  StateBadge,
   Time,
   toast,
   toastError,
+  UnreadPage,
 } from "@/ui";
-import { Health } from "./Health";
+import { healthStates } from "./health";
 import { NodeForm } from "./NodeForm";
 
 export default function NodePage() {
@@ -31,31 +33,20 @@ export default function NodePage() {
   const { api, client, id: tenantId, can } = useTenant();
   const { nodeId } = useParams({ strict: false }) as { nodeId: string };
   const navigate = useNavigate();
-  const queries = useQueryClient();
   const [doing, setDoing] = useState<"edit" | "remove" | null>(null);
   const path = { params: { path: { id: nodeId } } };
   const { data: node, error, refetch } = api.useQuery("get", "/custom-nodes/{id}", path);
-  const reload = () => queries.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[1]).startsWith("/custom-nodes") });
+  const reload = useReload("/custom-nodes");
   const check = api.useMutation("post", "/custom-nodes/{id}/check", { onSuccess: reload, onError: toastError });
-  const parents = [{ label: <Trans>Custom nodes</Trans>, to: `/t/${tenantId}/nodes` }];
+  const parents = [{ label: t`Custom nodes`, to: `/t/${tenantId}/nodes` }];
   const close = () => setDoing(null);
 
-  if (!node) {
-    return (
-      <Page title={t`Custom node`} parents={parents}>
-        {error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : <Skeleton />}
-      </Page>
+  if (!node) return <UnreadPage title={t`Custom node`} parents={parents} query={{ error, refetch }} />;
+  const toggle = () =>
+    attempt(
+      client.PATCH("/custom-nodes/{id}", { ...path, body: { isActive: !node.isActive } }).then(reload),
+      node.isActive ? t`New workflows are not offered it any more` : t`Workflows are offered it again`,
     );
-  }
-  const toggle = async () => {
-    try {
-      await client.PATCH("/custom-nodes/{id}", { ...path, body: { isActive: !node.isActive } });
-      await reload();
-      toast(node.isActive ? t`New workflows are not offered it any more` : t`Workflows are offered it again`);
-    } catch (failure) {
-      toastError(failure);
-    }
-  };
   const { health } = node;
   return (
     <Page
@@ -64,76 +55,59 @@ export default function NodePage() {
       description={node.description}
       actions={
         <>
-          {can("editor") && (
-            <Button icon={HeartPulse} isBusy={check.isPending} onClick={() => check.mutate(path)}>
-              <Trans>Check</Trans>
-            </Button>
-          )}
+          {can("editor") && <Button icon={HeartPulse} label={t`Check`} isBusy={check.isPending} onClick={() => check.mutate(path)} />}
           {can("admin") && (
             <Menu label={t`Actions for ${node.name}`}>
-              <MenuItem icon={Pencil} onSelect={() => setDoing("edit")}>
-                <Trans>Edit</Trans>
-              </MenuItem>
-              <MenuItem icon={Power} onSelect={() => void toggle()}>
-                {node.isActive ? <Trans>Offer it no more</Trans> : <Trans>Offer it again</Trans>}
-              </MenuItem>
+              <MenuItem icon={Pencil} label={t`Edit`} onSelect={() => setDoing("edit")} />
+              <MenuItem icon={Power} label={node.isActive ? t`Offer it no more` : t`Offer it again`} onSelect={toggle} />
               <MenuLine />
-              <MenuItem icon={Trash2} isDangerous onSelect={() => setDoing("remove")}>
-                <Trans>Delete</Trans>
-              </MenuItem>
+              <MenuItem icon={Trash2} label={t`Delete`} isDangerous onSelect={() => setDoing("remove")} />
             </Menu>
           )}
         </>
       }
     >
-      <Facts
-        facts={[
-          [<Trans key="l">Health</Trans>, <Health key="v" health={health} />],
-          [
-            <Trans key="l">Checked</Trans>,
+      <Facts>
+        <Fact label={t`Health`} value={<StateBadge of={healthStates[health.status]} />} />
+        <Fact
+          label={t`Checked`}
+          value={
             health.checkedAt && (
-              <span key="v">
+              <span>
                 <Time at={health.checkedAt} />
                 {health.latencyMs !== undefined && `, ${duration(health.latencyMs)}`}
               </span>
-            ),
-          ],
-          [
-            <Trans key="l">Why</Trans>,
+            )
+          }
+        />
+        <Fact
+          label={t`Why`}
+          value={
             health.message && (
-              <span key="v">
+              <span>
                 {health.message} <code className="text-quiet">{health.code}</code>
               </span>
-            ),
-          ],
-          [
-            <Trans key="l">State</Trans>,
-            <Badge key="v" tone={node.isActive ? "ok" : "quiet"}>
-              {node.isActive ? <Trans>Offered</Trans> : <Trans>Not offered: workflows that have it go on</Trans>}
-            </Badge>,
-          ],
-          [<Trans key="l">Type</Trans>, <code key="v">{node.type}</code>],
-          [<Trans key="l">Version</Trans>, node.version],
-          [
-            <Trans key="l">URL</Trans>,
-            node.endpoint && (
-              <code key="v" className="break-all">
-                {node.endpoint}
-              </code>
-            ),
-          ],
-          [<Trans key="l">It can pause a run</Trans>, node.canPause ? t`yes` : t`no`],
-          [<Trans key="l">Identifier</Trans>, <Identifier key="v" id={node.id} />],
-          [<Trans key="l">Changed</Trans>, <Time key="v" at={node.updatedAt} />],
-        ]}
-      />
-      <Section title={<Trans>Schema of the input</Trans>}>
+            )
+          }
+        />
+        <Fact
+          label={t`State`}
+          value={<Badge tone={node.isActive ? "ok" : "quiet"}>{node.isActive ? t`Offered` : t`Not offered: workflows that have it go on`}</Badge>}
+        />
+        <Fact label={t`Type`} value={<code>{node.type}</code>} />
+        <Fact label={t`Version`} value={node.version} />
+        <Fact label={t`URL`} value={node.endpoint && <code className="break-all">{node.endpoint}</code>} />
+        <Fact label={t`It can pause a run`} value={node.canPause ? t`yes` : t`no`} />
+        <Fact label={t`Identifier`} value={<Identifier id={node.id} />} />
+        <Fact label={t`Changed`} value={<Time at={node.updatedAt} />} />
+      </Facts>
+      <Section title={t`Schema of the input`}>
         <Json label={t`Schema of the input`} value={node.inputSchema} />
       </Section>
-      <Section title={<Trans>Schema of the output</Trans>}>
+      <Section title={t`Schema of the output`}>
         <Json label={t`Schema of the output`} value={node.outputSchema} />
       </Section>
-      <Section title={<Trans>Schema of the configuration</Trans>}>
+      <Section title={t`Schema of the configuration`}>
         <Json label={t`Schema of the configuration`} value={node.configSchema} />
       </Section>
       {doing === "edit" && (
@@ -147,24 +121,25 @@ export default function NodePage() {
           }}
         />
       )}
-      <Confirm
-        isOpen={doing === "remove"}
-        onClose={close}
-        title={<Trans>Delete {node.name}?</Trans>}
-        action={<Trans>Delete the node</Trans>}
-        typed={node.type}
-        onConfirm={async () => {
-          await client.DELETE("/custom-nodes/{id}", path);
-          await navigate({ to: `/t/${tenantId}/nodes` });
-          await queries.invalidateQueries({ queryKey: ["get", "/custom-nodes"] });
-        }}
-      >
-        <p>
-          <Trans>
-            Workflows that have a node of the type <code>{node.type}</code> fail there from then on. Offer it no more instead while some still do.
-          </Trans>
-        </p>
-      </Confirm>
+      {doing === "remove" && (
+        <Confirm
+          onClose={close}
+          title={<Trans>Delete {node.name}?</Trans>}
+          action={t`Delete the node`}
+          typed={node.type}
+          onConfirm={async () => {
+            await client.DELETE("/custom-nodes/{id}", path);
+            await navigate({ to: `/t/${tenantId}/nodes` });
+            await reload();
+          }}
+        >
+          <p>
+            <Trans>
+              Workflows that have a node of the type <code>{node.type}</code> fail there from then on. Offer it no more instead while some still do.
+            </Trans>
+          </p>
+        </Confirm>
+      )}
     </Page>
   );
 }

@@ -1,26 +1,10 @@
-import { Trans, useLingui } from "@lingui/react/macro";
-import { keepPreviousData, useQueryClient } from "@tanstack/react-query";
+import { useLingui } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
-import { Plus } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import {
-  Badge,
-  Button,
-  type Column,
-  Empty,
-  Filters,
-  Link,
-  List,
-  Page,
-  pageOf,
-  SearchFilter,
-  SelectFilter,
-  Time,
-  useSearchParameters,
-  useShortcut,
-} from "@/ui";
-import { Health } from "./Health";
+import { useItems, useReload } from "@/parts";
+import { Badge, type Column, Link, ListPage, SearchFilter, SelectFilter, StateBadge, Time } from "@/ui";
+import { healthStates } from "./health";
 import { NodeForm } from "./NodeForm";
 import { NewNodeSecret, NodeSecret } from "./NodeSecret";
 
@@ -30,24 +14,13 @@ export default function NodesPage() {
   const { t } = useLingui();
   const { api, id, can } = useTenant();
   const navigate = useNavigate();
-  const queries = useQueryClient();
-  const [parameters] = useSearchParameters();
-  const [isCreating, setCreating] = useState(false);
+  const reload = useReload("/custom-nodes");
   const [made, setMade] = useState<Node | null>(null);
-  const { search, active } = parameters;
-  const isActive = active === "true" ? true : active === "false" ? false : undefined;
-  const query = api.useQuery(
-    "get",
-    "/custom-nodes",
-    { params: { query: { ...pageOf(parameters), search, isActive } } },
-    { placeholderData: keepPreviousData },
-  );
-  useShortcut(can("admin") ? { keys: "c", label: t`Create a custom node`, run: () => setCreating(true) } : undefined);
+  const query = useItems(api, "/custom-nodes", ["search", "isActive"]);
   const open = (node: Node) => void navigate({ to: `/t/${id}/nodes/${node.id}` });
-
   const columns: Column<Node>[] = [
     {
-      head: <Trans>Name</Trans>,
+      head: t`Name`,
       cell: (node) => (
         <div className="min-w-32">
           <Link to={`/t/${id}/nodes/${node.id}`}>{node.name}</Link>
@@ -57,58 +30,43 @@ export default function NodesPage() {
         </div>
       ),
     },
-    { head: <Trans>Version</Trans>, cell: (node) => node.version },
-    { head: <Trans>Health</Trans>, cell: (node) => <Health health={node.health} /> },
-    {
-      head: <Trans>State</Trans>,
-      cell: (node) => <Badge tone={node.isActive ? "ok" : "quiet"}>{node.isActive ? <Trans>Offered</Trans> : <Trans>Not offered</Trans>}</Badge>,
-    },
-    { head: <Trans>Changed</Trans>, cell: (node) => <Time at={node.updatedAt} />, isMinor: true },
+    { head: t`Version`, cell: (node) => node.version },
+    { head: t`Health`, cell: (node) => <StateBadge of={healthStates[node.health.status]} /> },
+    { head: t`State`, cell: (node) => <Badge tone={node.isActive ? "ok" : "quiet"}>{node.isActive ? t`Offered` : t`Not offered`}</Badge> },
+    { head: t`Changed`, cell: (node) => <Time at={node.updatedAt} />, isMinor: true },
   ];
-  const create = can("admin") && (
-    <Button look="primary" icon={Plus} onClick={() => setCreating(true)}>
-      <Trans>Create a custom node</Trans>
-    </Button>
-  );
   return (
-    <Page
+    <ListPage
       title={t`Custom nodes`}
-      description={<Trans>Nodes of workflows that your servers run. The gateway calls them, and signs its calls.</Trans>}
-      actions={create}
-    >
-      <Filters>
-        <SearchFilter />
-        <SelectFilter name="active" label={t`State`}>
-          <option value="">{t`All states`}</option>
-          <option value="true">{t`Offered`}</option>
-          <option value="false">{t`Not offered`}</option>
-        </SelectFilter>
-      </Filters>
-      <List
-        label={t`Custom nodes`}
-        columns={columns}
-        rowKey={(node) => node.id}
-        query={query}
-        isFiltered={!!(search || active)}
-        empty={
-          <Empty title={<Trans>There are no custom nodes yet</Trans>} action={create}>
-            <Trans>Create one, and workflows can do what only your servers can.</Trans>
-          </Empty>
+      description={t`Nodes of workflows that your servers run. The gateway calls them, and signs its calls.`}
+      query={query}
+      columns={columns}
+      filters={
+        <>
+          <SearchFilter />
+          <SelectFilter name="isActive" label={t`State`} all={t`All states`} options={{ true: t`Offered`, false: t`Not offered` }} />
+        </>
+      }
+      empty={{ title: t`There are no custom nodes yet`, text: t`Create one, and workflows can do what only your servers can.` }}
+      create={
+        can("admin") && {
+          label: t`Create a custom node`,
+          dialog: (onClose) => (
+            <NodeForm
+              onClose={onClose}
+              onDone={(saved) => {
+                onClose();
+                void reload();
+                if (saved.nodeSecret) setMade(saved);
+                else open(saved);
+              }}
+            />
+          ),
         }
-      />
+      }
+    >
       {can("admin") && !!query.data?.total && <NodeSecret />}
-      {isCreating && (
-        <NodeForm
-          onClose={() => setCreating(false)}
-          onDone={(saved) => {
-            setCreating(false);
-            void queries.invalidateQueries({ queryKey: ["get", "/custom-nodes"] });
-            if (saved.nodeSecret) setMade(saved);
-            else open(saved);
-          }}
-        />
-      )}
       {made?.nodeSecret && <NewNodeSecret secret={made.nodeSecret} onClose={() => open(made)} />}
-    </Page>
+    </ListPage>
   );
 }

@@ -1,69 +1,38 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { keepPreviousData, useQueryClient } from "@tanstack/react-query";
 import { Ban, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { operatorApi, operatorClient, type Schemas } from "@/api";
+import { runStates, useItems, useReload } from "@/parts";
 import {
-  Badge,
+  actionsColumn,
+  attempt,
   type Column,
   Confirm,
-  Empty,
-  Filters,
   Identifier,
+  type Items,
   Link,
-  List,
+  ListPage,
   Menu,
   MenuItem,
-  Page,
-  pageOf,
   SearchFilter,
   SelectFilter,
+  StateBadge,
   Time,
-  type Tone,
-  toast,
-  toastError,
-  useSearchParameters,
 } from "@/ui";
 
 type Run = Schemas["OperatorRun"];
-type Status = Schemas["RunStatus"];
-
-const tones: Record<Status, Tone> = { pending: "quiet", running: "info", paused: "warn", completed: "ok", failed: "danger", cancelled: "quiet" };
+type Runs = Items<Run> & { oldestWaiting?: { runId: string; since: string } };
 
 export default function RunsPage() {
   const { t } = useLingui();
-  const queries = useQueryClient();
-  const [parameters] = useSearchParameters();
+  const reload = useReload("/runs");
   const [cancelling, setCancelling] = useState<Run | null>(null);
-  const { status, tenantId, olderThan } = parameters;
-  const query = operatorApi.useQuery(
-    "get",
-    "/runs",
-    {
-      params: {
-        query: { ...pageOf(parameters), status: status as Status | undefined, tenantId, olderThan: olderThan ? Number(olderThan) : undefined },
-      },
-    },
-    { placeholderData: keepPreviousData, refetchInterval: 10_000 },
-  );
-  const reload = () => queries.invalidateQueries({ queryKey: ["get", "/runs"] });
-  const names: Record<Status, string> = {
-    pending: t`Pending`,
-    running: t`Running`,
-    paused: t`Paused`,
-    completed: t`Completed`,
-    failed: t`Failed`,
-    cancelled: t`Cancelled`,
-  };
-  const retry = (run: Run) =>
-    void operatorClient.POST("/runs/{id}/retry", { params: { path: { id: run.id } } }).then(async () => {
-      toast(t`The run goes on where it failed`);
-      await reload();
-    }, toastError);
-
+  const query = useItems(operatorApi, "/runs", ["tenantId", "status", "olderThan"], { refetchInterval: 10_000 });
+  const path = (run: Run) => ({ params: { path: { id: run.id } } });
+  const retry = (run: Run) => attempt(operatorClient.POST("/runs/{id}/retry", path(run)).then(reload), t`The run goes on where it failed`);
   const columns: Column<Run>[] = [
     {
-      head: <Trans>Run</Trans>,
+      head: t`Run`,
       cell: (run) => (
         <div className="max-w-72">
           <Identifier id={run.id} />
@@ -71,44 +40,33 @@ export default function RunsPage() {
       ),
     },
     {
-      head: <Trans>State</Trans>,
+      head: t`State`,
       cell: (run) => (
         <>
-          <Badge tone={tones[run.status]}>{names[run.status]}</Badge>
+          <StateBadge of={runStates[run.status]} />
           {run.error && <code className="block text-quiet">{run.error.code}</code>}
         </>
       ),
     },
-    { head: <Trans>Tenant</Trans>, cell: (run) => <Link to={`/operator/tenants/${run.tenantId}`}>{run.tenantId}</Link>, isMinor: true },
-    { head: <Trans>Created</Trans>, cell: (run) => <Time at={run.createdAt} /> },
-    { head: <Trans>Changed</Trans>, cell: (run) => <Time at={run.updatedAt} />, isMinor: true },
-    {
-      head: (
-        <span className="sr-only">
-          <Trans>Actions</Trans>
-        </span>
-      ),
-      cell: (run) =>
+    { head: t`Tenant`, cell: (run) => <Link to={`/operator/tenants/${run.tenantId}`}>{run.tenantId}</Link>, isMinor: true },
+    { head: t`Created`, cell: (run) => <Time at={run.createdAt} /> },
+    { head: t`Changed`, cell: (run) => <Time at={run.updatedAt} />, isMinor: true },
+    actionsColumn(
+      (run) =>
         !["completed", "cancelled"].includes(run.status) && (
-          <div className="-my-1 flex justify-end">
-            <Menu label={t`Actions for ${run.id}`}>
-              {run.status === "failed" ? (
-                <MenuItem icon={RotateCcw} onSelect={() => retry(run)}>
-                  <Trans>Retry</Trans>
-                </MenuItem>
-              ) : (
-                <MenuItem icon={Ban} isDangerous onSelect={() => setCancelling(run)}>
-                  <Trans>Cancel the run</Trans>
-                </MenuItem>
-              )}
-            </Menu>
-          </div>
+          <Menu label={t`Actions for ${run.id}`}>
+            {run.status === "failed" ? (
+              <MenuItem icon={RotateCcw} label={t`Retry`} onSelect={() => retry(run)} />
+            ) : (
+              <MenuItem icon={Ban} label={t`Cancel the run`} isDangerous onSelect={() => setCancelling(run)} />
+            )}
+          </Menu>
         ),
-    },
+    ),
   ];
-  const waiting = query.data?.oldestWaiting;
+  const waiting = (query.data as Runs | undefined)?.oldestWaiting;
   return (
-    <Page
+    <ListPage
       title={t`All runs`}
       description={
         waiting ? (
@@ -116,50 +74,38 @@ export default function RunsPage() {
             The run that has waited longest for a worker, <code>{waiting.runId}</code>, could have begun <Time at={waiting.since} />.
           </Trans>
         ) : (
-          query.data && <Trans>No run waits for a worker.</Trans>
+          query.data && t`No run waits for a worker.`
         )
       }
+      query={query}
+      columns={columns}
+      filters={
+        <>
+          <SearchFilter name="tenantId" label={t`Tenant: identifier`} />
+          <SelectFilter name="status" label={t`State`} all={t`All states`} options={runStates} />
+          <SelectFilter
+            name="olderThan"
+            label={t`Age`}
+            all={t`Of any age`}
+            options={{ 300: t`Older than 5 minutes`, 3600: t`Older than an hour`, 86400: t`Older than a day` }}
+          />
+        </>
+      }
+      empty={{ title: t`There are no runs yet` }}
     >
-      <Filters>
-        <SearchFilter name="tenantId" label={t`Tenant: identifier`} />
-        <SelectFilter name="status" label={t`State`}>
-          <option value="">{t`All states`}</option>
-          {Object.entries(names).map(([value, label]) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </SelectFilter>
-        <SelectFilter name="olderThan" label={t`Age`}>
-          <option value="">{t`Of any age`}</option>
-          <option value="300">{t`Older than 5 minutes`}</option>
-          <option value="3600">{t`Older than an hour`}</option>
-          <option value="86400">{t`Older than a day`}</option>
-        </SelectFilter>
-      </Filters>
-      <List
-        label={t`All runs`}
-        columns={columns}
-        rowKey={(run) => run.id}
-        query={query}
-        isFiltered={Boolean(status || tenantId || olderThan)}
-        empty={<Empty title={<Trans>There are no runs yet</Trans>} />}
-      />
-      <Confirm
-        isOpen={cancelling !== null}
-        onClose={() => setCancelling(null)}
-        title={<Trans>Cancel this run?</Trans>}
-        action={<Trans>Cancel the run</Trans>}
-        onConfirm={async () => {
-          if (!cancelling) return;
-          await operatorClient.POST("/runs/{id}/cancel", { params: { path: { id: cancelling.id } }, body: {} });
-          await reload();
-        }}
-      >
-        <p>
-          <Trans>What it is doing outside is interrupted. What has happened there is not taken back.</Trans>
-        </p>
-      </Confirm>
-    </Page>
+      {cancelling && (
+        <Confirm
+          onClose={() => setCancelling(null)}
+          title={t`Cancel this run?`}
+          action={t`Cancel the run`}
+          onConfirm={async () => {
+            await operatorClient.POST("/runs/{id}/cancel", { ...path(cancelling), body: {} });
+            await reload();
+          }}
+        >
+          <p>{t`What it is doing outside is interrupted. What has happened there is not taken back.`}</p>
+        </Confirm>
+      )}
+    </ListPage>
   );
 }

@@ -2,7 +2,7 @@ import { Trans, useLingui } from "@lingui/react/macro";
 import { keepPreviousData } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { type Column, duration, Empty, ErrorPanel, Link, Page, Section, Table, Time } from "@/ui";
+import { type Column, duration, Empty, ErrorPanel, Link, number, Page, Section, Table, Time } from "@/ui";
 import { spread } from "./spread";
 
 type Run = Schemas["RunSummary"];
@@ -33,11 +33,11 @@ export default function OverviewPage() {
 
   const columns: Column<Run>[] = [
     {
-      head: <Trans>Run</Trans>,
+      head: t`Run`,
       cell: (run) => <Link to={to(`runs/${run.id}`)}>{run.entityId}</Link>,
     },
-    { head: <Trans>Error</Trans>, cell: (run) => <span className="line-clamp-2 break-words">{run.error?.message}</span> },
-    { head: <Trans>Failed</Trans>, cell: (run) => <Time at={run.finishedAt ?? run.updatedAt} /> },
+    { head: t`Error`, cell: (run) => <span className="line-clamp-2 break-words">{run.error?.message}</span> },
+    { head: t`Failed`, cell: (run) => <Time at={run.finishedAt ?? run.updatedAt} /> },
   ];
   return (
     <Page title={t`Overview`}>
@@ -46,12 +46,12 @@ export default function OverviewPage() {
         <Figure label={t`Runs a minute, last hour`} value={lastHour.data && perMinute(lastHour.data.total)} to={to("runs")} />
         <Figure
           label={t`Failed, last 24 hours`}
-          value={failed.data?.total}
-          note={all.data && failed.data && all.data.total > 0 && t`of ${all.data.total}`}
+          value={failed.data && number(failed.data.total)}
+          note={all.data && failed.data && all.data.total > 0 && t`of ${number(all.data.total)}`}
           isBad={(failed.data?.total ?? 0) > 0}
           to={to("runs?status=failed")}
         />
-        <Figure label={t`Waiting for people`} value={questions.data?.total} to={to("questions")} />
+        <Figure label={t`Waiting for people`} value={questions.data && number(questions.data.total)} to={to("questions")} />
         <Figure
           label={t`Typical duration`}
           value={completed.data && (median === undefined ? "—" : duration(median))}
@@ -59,9 +59,9 @@ export default function OverviewPage() {
           to={to("runs?status=completed")}
         />
       </div>
-      <Section title={<Trans>Last failures</Trans>}>
+      <Section title={t`Last failures`}>
         {failures.data?.items.length === 0 ? (
-          <Empty title={<Trans>No run has failed</Trans>}>
+          <Empty title={t`No run has failed`}>
             <Trans>
               Open a{" "}
               <Link to={to("workflows")} className="underline">
@@ -80,7 +80,7 @@ export default function OverviewPage() {
 
 function perMinute(inAnHour: number): string {
   const rate = inAnHour / 60;
-  return rate >= 10 || rate === 0 ? rate.toFixed(0) : rate.toFixed(rate >= 1 ? 1 : 2);
+  return number(rate, rate >= 10 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 2 });
 }
 
 function Figure({ label, value, note, isBad, to }: { label: string; value: ReactNode; note?: ReactNode; isBad?: boolean; to: string }) {

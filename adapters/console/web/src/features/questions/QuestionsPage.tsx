@@ -1,25 +1,11 @@
-import { Trans, useLingui } from "@lingui/react/macro";
-import { keepPreviousData, useQueryClient } from "@tanstack/react-query";
+import { useLingui } from "@lingui/react/macro";
 import { Reply } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useAccount, useTenant } from "@/api";
-import {
-  Badge,
-  Button,
-  type Column,
-  Empty,
-  Filters,
-  Link,
-  List,
-  Page,
-  pageOf,
-  SearchFilter,
-  SelectFilter,
-  Time,
-  toast,
-  useSearchParameters,
-} from "@/ui";
+import { useItems, useReload, WorkflowFilter, WorkflowName } from "@/parts";
+import { actionsColumn, Badge, Button, type Column, Link, ListPage, SearchFilter, Time, useSearchParameters } from "@/ui";
 import { AnswerDialog } from "./AnswerDialog";
+import { titleOf } from "./title";
 
 type Pause = Schemas["OpenPause"];
 
@@ -27,120 +13,87 @@ export default function QuestionsPage() {
   const { t } = useLingui();
   const { api, id, can } = useTenant();
   const { user } = useAccount();
-  const queries = useQueryClient();
+  const reload = useReload("/pauses");
   const [parameters, setParameters] = useSearchParameters();
   const [answering, setAnswering] = useState<Pause | null>(null);
-  const { assignee, workflowId } = parameters;
-  const query = api.useQuery(
-    "get",
-    "/pauses",
-    { params: { query: { ...pageOf(parameters), assignee, workflowId } } },
-    { placeholderData: keepPreviousData },
-  );
-  const workflows = api.useQuery("get", "/workflows", { params: { query: { limit: 100, sortBy: "name", sortOrder: "asc" } } });
-  const nameOf = (workflow: string) => workflows.data?.items.find((one) => one.id === workflow)?.name ?? workflow;
-  const isMine = assignee === user.email;
-
+  const isMine = parameters.assignee === user.email;
   const columns: Column<Pause>[] = [
     {
-      head: <Trans>Question</Trans>,
-      cell: ({ question, nodeId }) => (
+      head: t`Question`,
+      cell: (pause) => (
         <div className="min-w-48 break-words">
-          <p className="font-medium">{question?.title || question?.prompt || nodeId}</p>
-          {question?.title && <p className="line-clamp-2 text-quiet">{question.prompt}</p>}
+          <p className="font-medium">{titleOf(pause)}</p>
+          {pause.question?.title && <p className="line-clamp-2 text-quiet">{pause.question.prompt}</p>}
         </div>
       ),
     },
     {
-      head: <Trans>About</Trans>,
+      head: t`About`,
       cell: (pause) => (
         <div className="break-words">
           <Link to={`/t/${id}/runs/${pause.runId}`}>{pause.entityId}</Link>
-          <p className="text-quiet">{nameOf(pause.workflowId)}</p>
+          <p className="text-quiet">
+            <WorkflowName id={pause.workflowId} />
+          </p>
         </div>
       ),
       isMinor: true,
     },
-    { head: <Trans>Assigned to</Trans>, cell: ({ question }) => question?.assignee || <span className="text-quiet">—</span>, isMinor: true },
-    { head: <Trans>Asked</Trans>, cell: (pause) => <Time at={pause.createdAt} />, isMinor: true },
-    { head: <Trans>Deadline</Trans>, cell: ({ until }) => (until ? <Deadline until={until} /> : <Trans>none</Trans>) },
-    {
-      head: (
-        <span className="sr-only">
-          <Trans>Actions</Trans>
-        </span>
-      ),
-      cell: (pause) =>
+    { head: t`Assigned to`, cell: ({ question }) => question?.assignee || <span className="text-quiet">—</span>, isMinor: true },
+    { head: t`Asked`, cell: (pause) => <Time at={pause.createdAt} />, isMinor: true },
+    { head: t`Deadline`, cell: ({ until }) => (until ? <Deadline until={until} /> : t({ message: "none", context: "deadline" })) },
+    actionsColumn(
+      (pause) =>
         can("approver") && (
-          <div className="-my-1 flex justify-end">
-            <Button
-              icon={Reply}
-              aria-label={t`Answer ${pause.question?.title || pause.question?.prompt || pause.nodeId}`}
-              onClick={() => setAnswering(pause)}
-            >
-              <Trans>Answer</Trans>
-            </Button>
-          </div>
+          <Button
+            icon={Reply}
+            label={t({ message: "Answer", context: "to answer" })}
+            aria-label={t`Answer ${titleOf(pause)}`}
+            onClick={() => setAnswering(pause)}
+          />
         ),
-    },
+    ),
   ];
   return (
-    <Page title={t`Questions`} description={<Trans>What runs ask people, and wait for.</Trans>}>
-      <Filters>
-        <SearchFilter name="assignee" label={t`Assigned to exactly`} />
-        <Button
-          aria-pressed={isMine}
-          className={isMine ? "!border-accent text-accent" : ""}
-          onClick={() => setParameters({ ...parameters, assignee: isMine ? undefined : user.email, offset: undefined })}
-        >
-          <Trans>Mine</Trans>
-        </Button>
-        <SelectFilter name="workflowId" label={t`Workflow`}>
-          <option value="">{t`All workflows`}</option>
-          {workflows.data?.items.map((workflow) => (
-            <option key={workflow.id} value={workflow.id}>
-              {workflow.name}
-            </option>
-          ))}
-        </SelectFilter>
-      </Filters>
-      <List
-        label={t`Questions`}
-        columns={columns}
-        rowKey={(pause) => pause.id}
-        query={query}
-        isFiltered={Boolean(assignee || workflowId)}
-        empty={
-          <Empty title={<Trans>Nothing waits for people</Trans>}>
-            <Trans>A workflow with a node of the type input asks a person, and its question stands here until somebody answers it.</Trans>
-          </Empty>
-        }
-      />
+    <ListPage
+      title={t`Questions`}
+      description={t`What runs ask people, and wait for.`}
+      query={useItems(api, "/pauses", ["assignee", "workflowId"])}
+      columns={columns}
+      filters={
+        <>
+          <SearchFilter name="assignee" label={t`Assigned to exactly`} />
+          <Button
+            label={t`Mine`}
+            aria-pressed={isMine}
+            className={isMine ? "!border-accent text-accent" : ""}
+            onClick={() => setParameters({ ...parameters, assignee: isMine ? undefined : user.email, offset: undefined })}
+          />
+          <WorkflowFilter />
+        </>
+      }
+      empty={{
+        title: t`Nothing waits for people`,
+        text: t`A workflow with a node of the type input asks a person, and its question stands here until somebody answers it.`,
+      }}
+    >
       {answering && (
         <AnswerDialog
           pause={answering}
-          about={`${nameOf(answering.workflowId)} · ${answering.entityId}`}
           onClose={() => setAnswering(null)}
           onDone={() => {
             setAnswering(null);
-            toast(t`The run goes on with your answer`);
-            void queries.invalidateQueries({ queryKey: ["get", "/pauses"] });
+            void reload();
           }}
         />
       )}
-    </Page>
+    </ListPage>
   );
 }
 
 const soon = 3_600_000;
 
 function Deadline({ until }: { until: string }) {
-  const isSoon = Date.parse(until) - Date.now() < soon;
-  return isSoon ? (
-    <Badge tone="warn">
-      <Time at={until} />
-    </Badge>
-  ) : (
-    <Time at={until} />
-  );
+  const time = <Time at={until} />;
+  return Date.parse(until) - Date.now() < soon ? <Badge tone="warn">{time}</Badge> : time;
 }

@@ -3,9 +3,10 @@ import { useLingui } from "@lingui/react/macro";
 import { Background, Controls, Handle, type Node, type NodeProps, Position, ReactFlow } from "@xyflow/react";
 import { useMemo } from "react";
 import type { Schemas } from "@/api";
-import { RunStatus } from "./Status";
+import { nodeStates } from "@/parts";
+import { StateBadge } from "@/ui";
 
-type Shown = Node<{ name: string; status: Schemas["RunNodeStatus"]; attempts: number }>;
+type Shown = Node<{ name: string; status: Schemas["RunNodeStatus"] }>;
 
 const borders: Record<Schemas["RunNodeStatus"], string> = {
   pending: "border-line opacity-70",
@@ -22,7 +23,7 @@ function Card({ data }: NodeProps<Shown>) {
     <div className={`w-52 rounded-md border-2 bg-panel px-3 py-2 ${borders[data.status]}`}>
       <Handle type="target" position={Position.Left} isConnectable={false} />
       <p className="truncate font-medium">{data.name}</p>
-      <RunStatus status={data.status} />
+      <StateBadge of={nodeStates[data.status]} />
       <Handle type="source" position={Position.Right} isConnectable={false} />
     </div>
   );
@@ -42,7 +43,7 @@ export default function Canvas({ version, nodes, onSelect }: Props) {
         id: node.id,
         type: "card",
         position: node.position.x || node.position.y ? node.position : { x: at * 260, y: (at % 2) * 110 },
-        data: { name: node.name, status: states.get(node.id)?.status ?? "pending", attempts: states.get(node.id)?.attempts ?? 0 },
+        data: { name: node.name, status: states.get(node.id)?.status ?? "pending" },
         ariaLabel: node.name,
       })),
     [version, states],

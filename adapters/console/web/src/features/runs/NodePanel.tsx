@@ -1,8 +1,8 @@
 import { Plural, Trans, useLingui } from "@lingui/react/macro";
 import { Repeat } from "lucide-react";
 import type { Schemas } from "@/api";
-import { Button, inputLook, Json, Section, Time } from "@/ui";
-import { RunStatus } from "./Status";
+import { nodeStates } from "@/parts";
+import { Button, inputLook, Json, Section, StateBadge, Time } from "@/ui";
 
 type Node = Schemas["RunNode"];
 type Props = { node: Node; nodes: Node[]; nameOf: (nodeId: string) => string; onSelect: (nodeId: string) => void; onRerun?: () => void };
@@ -11,16 +11,7 @@ type Props = { node: Node; nodes: Node[]; nameOf: (nodeId: string) => string; on
 export function NodePanel({ node, nodes, nameOf, onSelect, onRerun }: Props) {
   const { t } = useLingui();
   return (
-    <Section
-      title={<Trans>Node</Trans>}
-      actions={
-        onRerun && (
-          <Button icon={Repeat} onClick={onRerun}>
-            <Trans>Run again from here</Trans>
-          </Button>
-        )
-      }
-    >
+    <Section title={t`Node`} actions={onRerun && <Button icon={Repeat} label={t`Run again from here`} onClick={onRerun} />}>
       <div className="flex flex-col gap-3 rounded-lg border border-line bg-panel p-4">
         <div className="flex flex-wrap items-center gap-3">
           <select
@@ -35,7 +26,7 @@ export function NodePanel({ node, nodes, nameOf, onSelect, onRerun }: Props) {
               </option>
             ))}
           </select>
-          <RunStatus status={node.status} />
+          <StateBadge of={nodeStates[node.status]} />
           {node.attempts > 0 && (
             <span className="text-quiet">
               <Plural value={node.attempts} one="# attempt" other="# attempts" />
@@ -67,9 +58,7 @@ export function NodePanel({ node, nodes, nameOf, onSelect, onRerun }: Props) {
         </div>
         {node.log && node.log.length > 0 && (
           <div>
-            <h3 className="font-medium">
-              <Trans>Log</Trans>
-            </h3>
+            <h3 className="font-medium">{t`Log`}</h3>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by its focus */}
             <pre tabIndex={0} className="max-h-60 overflow-auto rounded-md border border-line bg-bg p-2 font-mono text-[13px] whitespace-pre-wrap">
               {node.log.join("\n")}

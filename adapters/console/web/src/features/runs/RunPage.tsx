@@ -1,15 +1,13 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Ban, Repeat, RotateCcw } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { useTenant } from "@/api";
-import { Button, Confirm, duration, ErrorPanel, Facts, Identifier, Link, Page, Section, Skeleton, Time, toast, toastError } from "@/ui";
-import { Answer } from "./Answer";
+import { AnswerForm, runStates, useReload } from "@/parts";
+import { attempt, Button, Confirm, Fact, Facts, Identifier, Link, Page, Section, Skeleton, StateBadge, spanOf, Time, UnreadPage } from "@/ui";
 import { Children } from "./Children";
 import { useHistory } from "./history";
 import { NodePanel } from "./NodePanel";
-import { RunStatus } from "./Status";
 
 const Canvas = lazy(() => import("./Canvas"));
 const Timeline = lazy(() => import("./Timeline"));
@@ -17,7 +15,7 @@ const Timeline = lazy(() => import("./Timeline"));
 export default function RunPage() {
   const { t } = useLingui();
   const navigate = useNavigate();
-  const queries = useQueryClient();
+  const reload = useReload("/runs", "/pauses");
   const { api, client, id: tenantId, can } = useTenant();
   const { runId } = useParams({ strict: false }) as { runId: string };
   const path = { params: { path: { id: runId } } };
@@ -30,34 +28,26 @@ export default function RunPage() {
     { enabled: Boolean(run), staleTime: 300_000 },
   );
   const workflow = api.useQuery("get", "/workflows/{id}", { params: { path: { id: run?.workflowId ?? "" } } }, { enabled: Boolean(run) });
-  const { entries } = useHistory(runId, run?.retries ?? 0);
+  const entries = useHistory(runId, run?.retries ?? 0);
   const [selected, setSelected] = useState<string | null>(null);
   const [isCancelling, setCancelling] = useState(false);
   const [isBusy, setBusy] = useState(false);
 
-  if (error && !run) return <Page title={t`Run`}>{<ErrorPanel error={error} onRetry={() => void refetch()} />}</Page>;
-  if (!run) return <Page title={t`Run`}>{<Skeleton />}</Page>;
+  if (!run) return <UnreadPage title={t`Run`} query={{ error, refetch }} />;
 
-  const reload = () => queries.invalidateQueries({ predicate: ({ queryKey }) => /^\/(runs|pauses)/.test(String(queryKey[1])) });
-  const act = (what: Promise<unknown>, done: string) => {
+  /** One thing at a time: another click starts no second run. */
+  const act = (change: Promise<unknown>, done: string) => {
     setBusy(true);
-    void what
-      .then(async () => {
-        toast(done);
-        await reload();
-      }, toastError)
-      .finally(() => setBusy(false));
+    void attempt(change, done).finally(() => setBusy(false));
   };
-  const rerun = (from?: string) => {
-    setBusy(true);
-    void client
-      .POST("/runs/{id}/rerun", { ...path, body: from ? { from } : {} })
-      .then(({ data }) => {
-        toast(t`The run is repeated as another one`);
-        if (data) void navigate({ to: `/t/${tenantId}/runs/${data.id}` });
-      }, toastError)
-      .finally(() => setBusy(false));
-  };
+  const retry = () => act(client.POST("/runs/{id}/retry", path).then(reload), t`The run is retried where it failed`);
+  const rerun = (from?: string) =>
+    act(
+      client
+        .POST("/runs/{id}/rerun", { ...path, body: from ? { from } : {} })
+        .then(({ data }) => data && navigate({ to: `/t/${tenantId}/runs/${data.id}` })),
+      t`The run is repeated as another one`,
+    );
   const isOver = ["completed", "failed", "cancelled"].includes(run.status);
   const node = run.nodes.find(({ nodeId }) => nodeId === (selected ?? run.error?.nodeId)) ?? run.nodes[0];
   const nameOf = (nodeId: string) => version.data?.nodes.find(({ id }) => id === nodeId)?.name || nodeId;
@@ -68,70 +58,32 @@ export default function RunPage() {
   return (
     <Page
       title={run.entityId}
-      parents={[{ label: <Trans>Runs</Trans>, to: `/t/${tenantId}/runs` }]}
+      parents={[{ label: t`Runs`, to: `/t/${tenantId}/runs` }]}
       actions={
         can("approver") && (
           <>
-            {run.status === "failed" && (
-              <Button
-                look="primary"
-                icon={RotateCcw}
-                isBusy={isBusy}
-                onClick={() => act(client.POST("/runs/{id}/retry", path), t`The run is retried where it failed`)}
-              >
-                <Trans>Retry where it failed</Trans>
-              </Button>
-            )}
-            {isOver && run.index === undefined && (
-              <Button icon={Repeat} isBusy={isBusy} onClick={() => rerun()}>
-                <Trans>Run again</Trans>
-              </Button>
-            )}
-            {!isOver && (
-              <Button icon={Ban} onClick={() => setCancelling(true)}>
-                <Trans>Cancel the run</Trans>
-              </Button>
-            )}
+            {run.status === "failed" && <Button look="primary" icon={RotateCcw} label={t`Retry where it failed`} isBusy={isBusy} onClick={retry} />}
+            {isOver && run.index === undefined && <Button icon={Repeat} label={t`Run again`} isBusy={isBusy} onClick={() => rerun()} />}
+            {!isOver && <Button icon={Ban} label={t`Cancel the run`} onClick={() => setCancelling(true)} />}
           </>
         )
       }
     >
-      <Facts
-        facts={[
-          [<Trans key="l">State</Trans>, <RunStatus key="v" status={run.status} />],
-          [
-            <Trans key="l">Workflow</Trans>,
-            <Link key="v" to={`/t/${tenantId}/workflows/${run.workflowId}`}>
-              {workflow.data?.name ?? run.workflowId}
-            </Link>,
-          ],
-          [<Trans key="l">Version</Trans>, version.data?.version],
-          [<Trans key="l">Started by</Trans>, <code key="v">{run.cause}</code>],
-          [<Trans key="l">Created</Trans>, <Time key="v" at={run.createdAt} />],
-          [<Trans key="l">Waited for a worker</Trans>, run.startedAt && duration(new Date(run.startedAt).getTime() - begin)],
-          [
-            <Trans key="l">Took</Trans>,
-            run.startedAt && run.finishedAt && duration(new Date(run.finishedAt).getTime() - new Date(run.startedAt).getTime()),
-          ],
-          [<Trans key="l">Identifier</Trans>, <Identifier key="v" id={run.id} />],
-          [
-            <Trans key="l">Started by the run</Trans>,
-            run.parentRunId && (
-              <Link key="v" to={`/t/${tenantId}/runs/${run.parentRunId}`}>
-                {run.parentNodeId ?? run.parentRunId}
-              </Link>
-            ),
-          ],
-          [
-            <Trans key="l">Repeats the run</Trans>,
-            run.rerunOf && (
-              <Link key="v" to={`/t/${tenantId}/runs/${run.rerunOf}`}>
-                {run.rerunOf}
-              </Link>
-            ),
-          ],
-        ]}
-      />
+      <Facts>
+        <Fact label={t`State`} value={<StateBadge of={runStates[run.status]} />} />
+        <Fact label={t`Workflow`} value={<Link to={`/t/${tenantId}/workflows/${run.workflowId}`}>{workflow.data?.name ?? run.workflowId}</Link>} />
+        <Fact label={t`Version`} value={version.data?.version} />
+        <Fact label={t`Started by`} value={<code>{run.cause}</code>} />
+        <Fact label={t`Created`} value={<Time at={run.createdAt} />} />
+        <Fact label={t`Waited for a worker`} value={spanOf(run.createdAt, run.startedAt)} />
+        <Fact label={t`Took`} value={spanOf(run.startedAt, run.finishedAt)} />
+        <Fact label={t`Identifier`} value={<Identifier id={run.id} />} />
+        <Fact
+          label={t`Started by the run`}
+          value={run.parentRunId && <Link to={`/t/${tenantId}/runs/${run.parentRunId}`}>{run.parentNodeId ?? run.parentRunId}</Link>}
+        />
+        <Fact label={t`Repeats the run`} value={run.rerunOf && <Link to={`/t/${tenantId}/runs/${run.rerunOf}`}>{run.rerunOf}</Link>} />
+      </Facts>
       {run.error && (
         <div role="status" className="rounded-lg border border-danger bg-panel p-3">
           <p className="font-medium break-words">{run.error.message}</p>
@@ -147,10 +99,18 @@ export default function RunPage() {
         </div>
       )}
       {can("approver") &&
-        run.nodes.map(
-          ({ nodeId, waiting }) =>
-            waiting?.pauseId && waiting.question && <Answer key={nodeId} pauseId={waiting.pauseId} question={waiting.question} onDone={reload} />,
-        )}
+        run.nodes.map(({ nodeId, waiting }) => {
+          const { pauseId, question, until } = waiting ?? {};
+          return (
+            pauseId &&
+            question && (
+              <div key={nodeId} className="flex flex-col gap-3 rounded-lg border border-warn bg-panel p-4">
+                <p className="font-medium">{question.title || question.prompt || nameOf(nodeId)}</p>
+                <AnswerForm pauseId={pauseId} question={question} until={until} onDone={reload} />
+              </div>
+            )
+          );
+        })}
       <Suspense fallback={<Skeleton lines={6} />}>
         {version.data && <Canvas version={version.data} nodes={run.nodes} onSelect={setSelected} />}
       </Suspense>
@@ -164,27 +124,24 @@ export default function RunPage() {
         />
       )}
       <Children runId={runId} />
-      <Section title={<Trans>Timeline</Trans>}>
+      <Section title={t`Timeline`}>
         <Suspense fallback={<Skeleton />}>
           <Timeline entries={entries} begin={begin} end={end} nameOf={nameOf} onSelect={setSelected} />
         </Suspense>
       </Section>
-      <Confirm
-        isOpen={isCancelling}
-        onClose={() => setCancelling(false)}
-        title={<Trans>Cancel this run?</Trans>}
-        action={<Trans>Cancel the run</Trans>}
-        onConfirm={async () => {
-          await client.POST("/runs/{id}/cancel", { ...path, body: {} });
-          await reload();
-        }}
-      >
-        <p>
-          <Trans>
-            What it is doing is interrupted, and the runs that it waits for are cancelled, too. What has happened outside is not taken back.
-          </Trans>
-        </p>
-      </Confirm>
+      {isCancelling && (
+        <Confirm
+          onClose={() => setCancelling(false)}
+          title={t`Cancel this run?`}
+          action={t`Cancel the run`}
+          onConfirm={async () => {
+            await client.POST("/runs/{id}/cancel", { ...path, body: {} });
+            await reload();
+          }}
+        >
+          <p>{t`What it is doing is interrupted, and the runs that it waits for are cancelled, too. What has happened outside is not taken back.`}</p>
+        </Confirm>
+      )}
     </Page>
   );
 }

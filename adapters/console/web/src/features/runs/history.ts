@@ -1,13 +1,12 @@
 import { useEffect, useState } from "react";
-import { base, follow, type Schemas, type StreamState, useTenant } from "@/api";
+import { base, follow, type Schemas, useTenant } from "@/api";
 
 export type Entry = Schemas["HistoryEntry"];
 
 /** The history of a run, entry by entry as it is recorded. A run that is retried goes on: `again` is how often it was. */
-export function useHistory(runId: string, again: number): { entries: Entry[]; state: StreamState } {
+export function useHistory(runId: string, again: number): Entry[] {
   const { id } = useTenant();
   const [entries, setEntries] = useState<Entry[]>([]);
-  const [state, setState] = useState<StreamState>("connecting");
   // biome-ignore lint/correctness/useExhaustiveDependencies: a run that is retried goes on behind its end
   useEffect(() => {
     let waiting: Entry[] = [];
@@ -20,7 +19,6 @@ export function useHistory(runId: string, again: number): { entries: Entry[]; st
     };
     setEntries([]);
     const stop = follow(`${base}api/t/${id}/runs/${runId}/stream`, {
-      onState: setState,
       onEvent: ({ event, data }) => {
         if (event === "end") return stop();
         waiting.push(JSON.parse(data) as Entry);
@@ -32,5 +30,5 @@ export function useHistory(runId: string, again: number): { entries: Entry[]; st
       cancelAnimationFrame(frame);
     };
   }, [id, runId, again]);
-  return { entries, state };
+  return entries;
 }

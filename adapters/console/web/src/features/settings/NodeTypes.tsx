@@ -1,4 +1,4 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { useTenant } from "@/api";
 import { ErrorPanel, Skeleton } from "@/ui";
 
@@ -12,12 +12,8 @@ export function NodeTypes({ disabled }: { disabled: string[] }) {
   const types = [...names].sort(([, a], [, b]) => a.localeCompare(b));
   return (
     <fieldset className="flex flex-col gap-2">
-      <legend className="font-medium">
-        <Trans>Node types that are left out</Trans>
-      </legend>
-      <p className="text-quiet">
-        <Trans>Workflows cannot be drawn with them any more. Those that have one already go on.</Trans>
-      </p>
+      <legend className="font-medium">{t`Node types that are left out`}</legend>
+      <p className="text-quiet">{t`Workflows cannot be drawn with them any more. Those that have one already go on.`}</p>
       {error && <ErrorPanel error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton lines={2} />}
       <div className="grid grid-cols-[repeat(auto-fill,minmax(13rem,1fr))] gap-x-4 gap-y-1">

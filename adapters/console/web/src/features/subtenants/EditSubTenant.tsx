@@ -1,7 +1,7 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { Button, Dialog, DialogButtons, Form, MetadataFields, metadataPatch, pairsOf, TextArea, TextField, textOf } from "@/ui";
+import { FormDialog, MetadataFields, metadataPatch, pairsOf, TextArea, TextField, textOf } from "@/ui";
 
 type Props = { subTenant?: Schemas["SubTenant"]; onClose: () => void; onDone: () => void };
 
@@ -12,6 +12,7 @@ export function EditSubTenant({ subTenant, onClose, onDone }: Props) {
   const [pairs, setPairs] = useState(() => pairsOf(subTenant?.metadata));
   const creation = api.useMutation("post", "/sub-tenants", { onSuccess: onDone });
   const change = api.useMutation("patch", "/sub-tenants/{id}", { onSuccess: onDone });
+  const save = subTenant ? change : creation;
   const submit = (form: FormData) => {
     const name = textOf(form, "name") ?? "";
     const description = textOf(form, "description") ?? null;
@@ -20,29 +21,25 @@ export function EditSubTenant({ subTenant, onClose, onDone }: Props) {
     else creation.mutate({ body: { subTenantId: textOf(form, "subTenantId"), name, description, metadata: metadata as Record<string, string> } });
   };
   return (
-    <Dialog title={subTenant ? t`Edit ${subTenant.name}` : t`Register a sub-tenant`} isOpen onClose={onClose}>
-      <Form error={subTenant ? change.error : creation.error} onSubmit={submit}>
-        <TextField name="name" label={t`Name`} defaultValue={subTenant?.name} maxLength={255} autoFocus />
-        {!subTenant && (
-          <TextField
-            name="subTenantId"
-            label={t`Identifier`}
-            optional={t`optional`}
-            help={t`What your own systems call the customer. It cannot be changed later.`}
-            maxLength={255}
-          />
-        )}
-        <TextArea name="description" label={t`Description`} optional={t`optional`} defaultValue={subTenant?.description} maxLength={1000} />
-        <MetadataFields pairs={pairs} onChange={setPairs} />
-        <DialogButtons>
-          <Button onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" look="primary" isBusy={creation.isPending || change.isPending}>
-            {subTenant ? <Trans>Save</Trans> : <Trans>Register</Trans>}
-          </Button>
-        </DialogButtons>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={subTenant ? t`Edit ${subTenant.name}` : t`Register a sub-tenant`}
+      onClose={onClose}
+      request={save}
+      onSubmit={submit}
+      action={subTenant ? t`Save` : t`Register`}
+    >
+      <TextField name="name" label={t`Name`} defaultValue={subTenant?.name} maxLength={255} autoFocus />
+      {!subTenant && (
+        <TextField
+          name="subTenantId"
+          label={t`Identifier`}
+          optional
+          help={t`What your own systems call the customer. It cannot be changed later.`}
+          maxLength={255}
+        />
+      )}
+      <TextArea name="description" label={t`Description`} optional defaultValue={subTenant?.description} maxLength={1000} />
+      <MetadataFields pairs={pairs} onChange={setPairs} />
+    </FormDialog>
   );
 }

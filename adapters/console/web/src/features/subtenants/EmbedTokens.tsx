@@ -1,9 +1,9 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { keepPreviousData, useQueryClient } from "@tanstack/react-query";
 import { Ban } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { Badge, Button, type Column, Confirm, List, pageOf, Section, Time, useSearchParameters } from "@/ui";
+import { useItems, useReload } from "@/parts";
+import { actionsColumn, Badge, Button, type Column, Confirm, List, Section, Time } from "@/ui";
 import { isAccepted } from "./tokens";
 
 type Token = Schemas["EmbedToken"];
@@ -12,23 +12,17 @@ type Token = Schemas["EmbedToken"];
 export function EmbedTokens({ subTenantId }: { subTenantId: string }) {
   const { t } = useLingui();
   const { api, client } = useTenant();
-  const queries = useQueryClient();
-  const [parameters] = useSearchParameters();
+  const reload = useReload("/embed-tokens");
   const [revoking, setRevoking] = useState<Token | "all" | null>(null);
-  const query = api.useQuery(
-    "get",
-    "/embed-tokens",
-    { params: { query: { ...pageOf(parameters), subTenantId } } },
-    { placeholderData: keepPreviousData },
-  );
+  const query = useItems(api, "/embed-tokens", [], { query: { subTenantId } });
   const hasLive = query.data?.items.some((token) => isAccepted(token, new Date())) ?? false;
 
   const columns: Column<Token>[] = [
-    { head: <Trans>Token</Trans>, cell: (token) => <code className="whitespace-nowrap">…{token.lastFour}</code> },
-    { head: <Trans>Who</Trans>, cell: (token) => token.subject || <span className="text-quiet">—</span> },
-    { head: <Trans>May</Trans>, cell: (token) => <span className="text-quiet">{token.permissions.join(", ")}</span>, isMinor: true },
+    { head: t`Token`, cell: (token) => <code className="whitespace-nowrap">…{token.lastFour}</code> },
+    { head: t`Who`, cell: (token) => token.subject || <span className="text-quiet">—</span> },
+    { head: t`May`, cell: (token) => <span className="text-quiet">{token.permissions.join(", ")}</span>, isMinor: true },
     {
-      head: <Trans>State</Trans>,
+      head: t`State`,
       cell: (token) =>
         isAccepted(token, new Date()) ? (
           <Badge tone="ok">
@@ -37,65 +31,42 @@ export function EmbedTokens({ subTenantId }: { subTenantId: string }) {
             </Trans>
           </Badge>
         ) : (
-          <Badge>
-            <Trans>Ended</Trans>
-          </Badge>
+          <Badge>{t`Ended`}</Badge>
         ),
     },
-    { head: <Trans>Last used</Trans>, cell: (token) => (token.lastUsedAt ? <Time at={token.lastUsedAt} /> : <Trans>never</Trans>), isMinor: true },
-    {
-      head: (
-        <span className="sr-only">
-          <Trans>Actions</Trans>
-        </span>
-      ),
-      cell: (token) =>
+    { head: t`Last used`, cell: (token) => (token.lastUsedAt ? <Time at={token.lastUsedAt} /> : t`never`), isMinor: true },
+    actionsColumn(
+      (token) =>
         isAccepted(token, new Date()) && (
-          <div className="-my-1 flex justify-end">
-            <Button icon={Ban} aria-label={t`Revoke the token …${token.lastFour}`} onClick={() => setRevoking(token)}>
-              <Trans>Revoke</Trans>
-            </Button>
-          </div>
+          <Button icon={Ban} label={t`Revoke`} aria-label={t`Revoke the token …${token.lastFour}`} onClick={() => setRevoking(token)} />
         ),
-    },
+    ),
   ];
   return (
-    <Section
-      title={<Trans>Embed tokens</Trans>}
-      actions={
-        hasLive && (
-          <Button icon={Ban} onClick={() => setRevoking("all")}>
-            <Trans>Revoke all</Trans>
-          </Button>
-        )
-      }
-    >
+    <Section title={t`Embed tokens`} actions={hasLive && <Button icon={Ban} label={t`Revoke all`} onClick={() => setRevoking("all")} />}>
       <List
         label={t`Embed tokens`}
         columns={columns}
         rowKey={(token) => token.id}
         query={query}
         empty={
-          <p className="text-quiet">
-            <Trans>No page shows the editor to this customer now. Your server makes a token for it: POST /embed-tokens.</Trans>
-          </p>
+          <p className="text-quiet">{t`No page shows the editor to this customer now. Your server makes a token for it: POST /embed-tokens.`}</p>
         }
       />
-      <Confirm
-        isOpen={revoking !== null}
-        onClose={() => setRevoking(null)}
-        title={revoking === "all" ? <Trans>Revoke all tokens of {subTenantId}?</Trans> : <Trans>Revoke this token?</Trans>}
-        action={<Trans>Revoke</Trans>}
-        onConfirm={async () => {
-          if (revoking === "all") await client.DELETE("/embed-tokens", { params: { query: { subTenantId } } });
-          else if (revoking) await client.DELETE("/embed-tokens/{id}", { params: { path: { id: revoking.id } } });
-          await queries.invalidateQueries({ queryKey: ["get", "/embed-tokens"] });
-        }}
-      >
-        <p>
-          <Trans>Every page that shows the gateway with it stops within a second. Your server can make another one.</Trans>
-        </p>
-      </Confirm>
+      {revoking && (
+        <Confirm
+          onClose={() => setRevoking(null)}
+          title={revoking === "all" ? <Trans>Revoke all tokens of {subTenantId}?</Trans> : t`Revoke this token?`}
+          action={t`Revoke`}
+          onConfirm={async () => {
+            if (revoking === "all") await client.DELETE("/embed-tokens", { params: { query: { subTenantId } } });
+            else if (revoking) await client.DELETE("/embed-tokens/{id}", { params: { path: { id: revoking.id } } });
+            await reload();
+          }}
+        >
+          <p>{t`Every page that shows the gateway with it stops within a second. Your server can make another one.`}</p>
+        </Confirm>
+      )}
     </Section>
   );
 }

@@ -1,50 +1,44 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { RotateCcw } from "lucide-react";
 import { useTenant } from "@/api";
-import { Badge, Button, Dialog, DialogButtons, ErrorPanel, Facts, Identifier, Json, Link, Skeleton, Time } from "@/ui";
+import { Button, Dialog, DialogButtons, ErrorPanel, Fact, Facts, Identifier, Json, Link, Skeleton, StateBadge, Time } from "@/ui";
 import { verdicts } from "./words";
 
 type Props = { triggerId: string; deliveryId: string; onClose: () => void; onDone: (id: string) => void };
 
 /** What a hook received, and what became of it. It can be played again. */
 export function HookDelivery({ triggerId, deliveryId, onClose, onDone }: Props) {
-  const { t, i18n } = useLingui();
+  const { t } = useLingui();
   const { api, id: tenantId, can } = useTenant();
   const path = { params: { path: { id: triggerId, deliveryId } } };
   const { data: delivery, error } = api.useQuery("get", "/triggers/{id}/hook/deliveries/{deliveryId}", path);
   const replay = api.useMutation("post", "/triggers/{id}/hook/deliveries/{deliveryId}/replay", { onSuccess: (made) => onDone(made.id) });
-  const word = delivery && verdicts[delivery.verdict];
   return (
-    <Dialog title={t`What was received`} isOpen isWide onClose={onClose}>
+    <Dialog title={t`What was received`} isWide onClose={onClose}>
       <div className="flex flex-col gap-4">
         {error || replay.error ? <ErrorPanel error={replay.error ?? error} /> : null}
         {!delivery && !error && <Skeleton />}
-        {delivery && word && (
+        {delivery && (
           <>
-            <Facts
-              facts={[
-                [
-                  <Trans key="l">Verdict</Trans>,
-                  <Badge key="v" tone={word.tone}>
-                    {i18n._(word.word)}
-                  </Badge>,
-                ],
-                [<Trans key="l">Why</Trans>, delivery.code && <code key="v">{delivery.code}</code>],
-                [<Trans key="l">Received</Trans>, <Time key="v" at={delivery.receivedAt} />],
-                [<Trans key="l">From</Trans>, delivery.client],
-                [<Trans key="l">Identifier</Trans>, <Identifier key="v" id={delivery.id} />],
-                [<Trans key="l">Repeats</Trans>, delivery.replayOf && <Identifier key="v" id={delivery.replayOf} />],
-                [
-                  <Trans key="l">Runs</Trans>,
+            <Facts>
+              <Fact label={t`Verdict`} value={<StateBadge of={verdicts[delivery.verdict]} />} />
+              <Fact label={t`Why`} value={delivery.code && <code>{delivery.code}</code>} />
+              <Fact label={t`Received`} value={<Time at={delivery.receivedAt} />} />
+              <Fact label={t`From`} value={delivery.client} />
+              <Fact label={t`Identifier`} value={<Identifier id={delivery.id} />} />
+              <Fact label={t`Repeats`} value={delivery.replayOf && <Identifier id={delivery.replayOf} />} />
+              <Fact
+                label={t`Runs`}
+                value={
                   delivery.runIds.length > 0 &&
-                    delivery.runIds.map((runId) => (
-                      <Link key={runId} to={`/t/${tenantId}/runs/${runId}`} className="block truncate text-accent hover:underline">
-                        {runId}
-                      </Link>
-                    )),
-                ],
-              ]}
-            />
+                  delivery.runIds.map((runId) => (
+                    <Link key={runId} to={`/t/${tenantId}/runs/${runId}`} className="block truncate text-accent hover:underline">
+                      {runId}
+                    </Link>
+                  ))
+                }
+              />
+            </Facts>
             <Json
               label={t`What was received`}
               value={{
@@ -58,13 +52,9 @@ export function HookDelivery({ triggerId, deliveryId, onClose, onDone }: Props) 
           </>
         )}
         <DialogButtons>
-          <Button onClick={onClose}>
-            <Trans>Close</Trans>
-          </Button>
+          <Button label={t`Close`} onClick={onClose} />
           {can("editor") && delivery && (
-            <Button look="primary" icon={RotateCcw} isBusy={replay.isPending} onClick={() => replay.mutate(path)}>
-              <Trans>Replay</Trans>
-            </Button>
+            <Button look="primary" icon={RotateCcw} label={t`Replay`} isBusy={replay.isPending} onClick={() => replay.mutate(path)} />
           )}
         </DialogButtons>
       </div>

@@ -1,32 +1,32 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { FlaskConical, Pencil, Power, RefreshCw, Trash2, Webhook } from "lucide-react";
 import { useState } from "react";
 import { ApiError, type Schemas, useTenant } from "@/api";
+import { useItems } from "@/parts";
 import {
-  Badge,
+  attempt,
   Button,
   Confirm,
-  Dialog,
-  DialogButtons,
   Empty,
   ErrorPanel,
+  Fact,
   Facts,
   Filters,
-  Form,
+  FormDialog,
   Link,
   List,
   Menu,
   MenuItem,
   MenuLine,
-  pageOf,
+  OnOff,
   Section,
   SelectField,
   SelectFilter,
-  ShownOnce,
+  ShownOnceDialog,
+  StateBadge,
   Time,
   toast,
-  toastError,
   useSearchParameters,
 } from "@/ui";
 import type { Trigger } from "./config";
@@ -45,7 +45,7 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
   const [parameters, setParameters] = useSearchParameters();
   const [doing, setDoing] = useState<"edit" | "test" | "rotate" | "remove" | null>(null);
   const [address, setAddress] = useState<string | null>(null);
-  const { verdict, delivery: opened } = parameters;
+  const { delivery: opened } = parameters;
   const path = { params: { path: { id: trigger.id } } };
   // That there is no hook is an answer, and no failure.
   const {
@@ -64,12 +64,7 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
       ),
   });
   const isNone = hook === null;
-  const deliveries = api.useQuery(
-    "get",
-    "/triggers/{id}/hook/deliveries",
-    { params: { ...path.params, query: { ...pageOf(parameters), verdict: verdict as Delivery["verdict"] | undefined } } },
-    { placeholderData: keepPreviousData, refetchInterval: 5_000, enabled: !!hook },
-  );
+  const deliveries = useItems(api, "/triggers/{id}/hook/deliveries", ["verdict"], { ...path.params, refetchInterval: 5_000, enabled: !!hook });
   const rotate = api.useMutation("post", "/triggers/{id}/hook/rotate", {
     onSuccess: (made) => {
       setDoing(null);
@@ -97,57 +92,38 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
 
   if (isNone) {
     return (
-      <Section title={<Trans>Hook</Trans>}>
+      <Section title={t`Hook`}>
         <Empty
-          title={<Trans>No third party can call it</Trans>}
-          action={
-            can("editor") && (
-              <Button icon={Webhook} onClick={() => setDoing("edit")}>
-                <Trans>Create a hook</Trans>
-              </Button>
-            )
-          }
+          title={t`No third party can call it`}
+          action={can("editor") && <Button icon={Webhook} label={t`Create a hook`} onClick={() => setDoing("edit")} />}
         >
-          <Trans>A hook gives it an address for GitHub, Stripe and others, which have no key and sign what they send.</Trans>
+          {t`A hook gives it an address for GitHub, Stripe and others, which have no key and sign what they send.`}
         </Empty>
         {form}
       </Section>
     );
   }
   if (!hook) return error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : null;
-  const toggle = async () => {
-    try {
-      await client.PATCH("/triggers/{id}/hook", { ...path, body: { isActive: !hook.isActive } });
-      await refetch();
-    } catch (failure) {
-      toastError(failure);
-    }
-  };
+  const toggle = () =>
+    attempt(
+      client.PATCH("/triggers/{id}/hook", { ...path, body: { isActive: !hook.isActive } }).then(() => refetch()),
+      hook.isActive ? t`The hook is off` : t`The hook is on`,
+    );
   const scheme = hook.scheme as Scheme;
   const sender = scheme.preset ? presets[scheme.preset as keyof typeof presets] : i18n._(kindWords[scheme.kind ?? ""] ?? { id: scheme.kind ?? "" });
   return (
     <>
       <Section
-        title={<Trans>Hook</Trans>}
+        title={t`Hook`}
         actions={
           can("editor") && (
             <Menu label={t`Actions for the hook`}>
-              <MenuItem icon={Pencil} onSelect={() => setDoing("edit")}>
-                <Trans>Edit</Trans>
-              </MenuItem>
-              <MenuItem icon={FlaskConical} onSelect={() => setDoing("test")}>
-                <Trans>Check a signature</Trans>
-              </MenuItem>
-              <MenuItem icon={RefreshCw} onSelect={() => setDoing("rotate")}>
-                <Trans>New address</Trans>
-              </MenuItem>
-              <MenuItem icon={Power} onSelect={() => void toggle()}>
-                {hook.isActive ? <Trans>Switch off</Trans> : <Trans>Switch on</Trans>}
-              </MenuItem>
+              <MenuItem icon={Pencil} label={t`Edit`} onSelect={() => setDoing("edit")} />
+              <MenuItem icon={FlaskConical} label={t`Check a signature`} onSelect={() => setDoing("test")} />
+              <MenuItem icon={RefreshCw} label={t`New address`} onSelect={() => setDoing("rotate")} />
+              <MenuItem icon={Power} label={hook.isActive ? t`Switch off` : t`Switch on`} onSelect={toggle} />
               <MenuLine />
-              <MenuItem icon={Trash2} isDangerous onSelect={() => setDoing("remove")}>
-                <Trans>Delete</Trans>
-              </MenuItem>
+              <MenuItem icon={Trash2} label={t`Delete`} isDangerous onSelect={() => setDoing("remove")} />
             </Menu>
           )
         }
@@ -157,72 +133,50 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
             {warning}
           </p>
         ))}
-        <Facts
-          facts={[
-            [
-              <Trans key="l">State</Trans>,
-              <Badge key="v" tone={hook.isActive ? "ok" : "quiet"}>
-                {hook.isActive ? <Trans>On</Trans> : <Trans>Off: deliveries start nothing</Trans>}
-              </Badge>,
-            ],
-            [<Trans key="l">Sender</Trans>, sender],
-            [
-              <Trans key="l">Address</Trans>,
-              <code key="v" className="break-all">
-                {hook.url}
-              </code>,
-            ],
-            [<Trans key="l">The old address ends</Trans>, hook.oldUrlUntil && <Time key="v" at={hook.oldUrlUntil} />],
-            [
-              <Trans key="l">Secrets</Trans>,
+        <Facts>
+          <Fact label={t`State`} value={<OnOff of={hook} off={t`Off: deliveries start nothing`} />} />
+          <Fact label={t`Sender`} value={sender} />
+          <Fact label={t`Address`} value={<code className="break-all">{hook.url}</code>} />
+          <Fact label={t`The old address ends`} value={hook.oldUrlUntil && <Time at={hook.oldUrlUntil} />} />
+          <Fact
+            label={t`Secrets`}
+            value={
               hook.secrets.length > 0 &&
-                hook.secrets.map((connection) => (
-                  <Link key={connection} to={`/t/${tenantId}/connections/${connection}`} className="block truncate text-accent hover:underline">
-                    {connection}
-                  </Link>
-                )),
-            ],
-            [<Trans key="l">Event</Trans>, <Expression key="v" own={hook.event} usual={hook.defaults.event} />],
-            [<Trans key="l">Entity</Trans>, <Expression key="v" own={hook.entityId} usual={hook.defaults.entityId} />],
-            [<Trans key="l">Told apart by</Trans>, <Expression key="v" own={hook.dedupe} usual={hook.defaults.dedupe} />],
-            [<Trans key="l">Filter</Trans>, hook.filter && <Expression key="v" own={hook.filter} />],
-          ]}
-        />
+              hook.secrets.map((connection) => (
+                <Link key={connection} to={`/t/${tenantId}/connections/${connection}`} className="block truncate text-accent hover:underline">
+                  {connection}
+                </Link>
+              ))
+            }
+          />
+          <Fact label={t`Event`} value={<Expression own={hook.event} usual={hook.defaults.event} />} />
+          <Fact label={t`Entity`} value={<Expression own={hook.entityId} usual={hook.defaults.entityId} />} />
+          <Fact label={t`Told apart by`} value={<Expression own={hook.dedupe} usual={hook.defaults.dedupe} />} />
+          <Fact label={t`Filter`} value={hook.filter && <Expression own={hook.filter} />} />
+        </Facts>
       </Section>
-      <Section title={<Trans>Received</Trans>}>
+      <Section title={t`Received`}>
         <Filters>
-          <SelectFilter name="verdict" label={t`Verdict`}>
-            <option value="">{t`All verdicts`}</option>
-            {Object.entries(verdicts).map(([value, { word }]) => (
-              <option key={value} value={value}>
-                {i18n._(word)}
-              </option>
-            ))}
-          </SelectFilter>
+          <SelectFilter name="verdict" label={t`Verdict`} all={t`All verdicts`} options={verdicts} />
         </Filters>
         <List<Delivery>
           label={t`Received`}
           rowKey={({ id }) => id}
           query={deliveries}
-          isFiltered={!!verdict}
           columns={[
             {
-              head: <Trans>Received</Trans>,
+              head: t`Received`,
               cell: ({ id, receivedAt }) => (
                 <button type="button" className="text-accent hover:underline" onClick={() => setParameters({ ...parameters, delivery: id })}>
                   <Time at={receivedAt} />
                 </button>
               ),
             },
-            { head: <Trans>Verdict</Trans>, cell: (one) => <Badge tone={verdicts[one.verdict].tone}>{i18n._(verdicts[one.verdict].word)}</Badge> },
-            { head: <Trans>Why</Trans>, cell: ({ code }) => code && <code>{code}</code>, isMinor: true },
-            { head: <Trans>Runs</Trans>, cell: ({ runIds }) => runIds.length, isNumber: true },
+            { head: t`Verdict`, cell: (one) => <StateBadge of={verdicts[one.verdict]} /> },
+            { head: t`Why`, cell: ({ code }) => code && <code>{code}</code>, isMinor: true },
+            { head: t`Runs`, cell: ({ runIds }) => runIds.length, isNumber: true },
           ]}
-          empty={
-            <Empty title={<Trans>Nothing was received yet</Trans>}>
-              <Trans>Give the address to the sender, and have it send a test.</Trans>
-            </Empty>
-          }
+          empty={<Empty title={t`Nothing was received yet`}>{t`Give the address to the sender, and have it send a test.`}</Empty>}
         />
       </Section>
       {form}
@@ -240,60 +194,48 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
       )}
       {doing === "test" && <HookTest triggerId={trigger.id} onClose={close} />}
       {doing === "rotate" && (
-        <Dialog title={t`Make a new address?`} description={t`The sender has to be given the new one.`} isOpen onClose={close}>
-          <Form error={rotate.error} onSubmit={(data) => rotate.mutate({ ...path, body: { graceSeconds: Number(data.get("graceSeconds")) } })}>
-            <SelectField name="graceSeconds" label={t`The old address ends`} defaultValue="86400">
-              <option value="0">{t`at once`}</option>
-              <option value="3600">{t`in an hour`}</option>
-              <option value="86400">{t`in a day`}</option>
-              <option value="604800">{t`in a week`}</option>
-            </SelectField>
-            <DialogButtons>
-              <Button onClick={close}>
-                <Trans>Cancel</Trans>
-              </Button>
-              <Button type="submit" look="primary" isBusy={rotate.isPending}>
-                <Trans>Make a new address</Trans>
-              </Button>
-            </DialogButtons>
-          </Form>
-        </Dialog>
+        <FormDialog
+          title={t`Make a new address?`}
+          description={t`The sender has to be given the new one.`}
+          onClose={close}
+          request={rotate}
+          onSubmit={(data) => rotate.mutate({ ...path, body: { graceSeconds: Number(data.get("graceSeconds")) } })}
+          action={t`Make a new address`}
+        >
+          <SelectField
+            name="graceSeconds"
+            label={t`The old address ends`}
+            defaultValue="86400"
+            options={{ 0: t`at once`, 3600: t`in an hour`, 86400: t`in a day`, 604800: t`in a week` }}
+          />
+        </FormDialog>
       )}
       {address && (
-        <Dialog
+        <ShownOnceDialog
           title={t`The hook's address`}
           description={t`Give it to the sender. It is shown this once, since whoever has it can send.`}
-          isOpen
-          isSticky
+          text={address}
           onClose={() => setAddress(null)}
-        >
-          <div className="flex flex-col gap-4">
-            <ShownOnce label={t`The hook's address`} text={address} />
-            <DialogButtons>
-              <Button look="primary" onClick={() => setAddress(null)}>
-                <Trans>I have copied it</Trans>
-              </Button>
-            </DialogButtons>
-          </div>
-        </Dialog>
+        />
       )}
-      <Confirm
-        isOpen={doing === "remove"}
-        onClose={close}
-        title={<Trans>Delete the hook?</Trans>}
-        action={<Trans>Delete the hook</Trans>}
-        onConfirm={async () => {
-          await client.DELETE("/triggers/{id}/hook", path);
-          await refetch();
-        }}
-      >
-        <p>
-          <Trans>
-            Its address answers no more, and the {deliveries.data?.total ?? 0} deliveries that it has received are gone for good. The trigger and its
-            runs stay.
-          </Trans>
-        </p>
-      </Confirm>
+      {doing === "remove" && (
+        <Confirm
+          onClose={close}
+          title={t`Delete the hook?`}
+          action={t`Delete the hook`}
+          onConfirm={async () => {
+            await client.DELETE("/triggers/{id}/hook", path);
+            await refetch();
+          }}
+        >
+          <p>
+            <Trans>
+              Its address answers no more, and the {deliveries.data?.total ?? 0} deliveries that it has received are gone for good. The trigger and
+              its runs stay.
+            </Trans>
+          </p>
+        </Confirm>
+      )}
     </>
   );
 }

@@ -1,14 +1,14 @@
 import { Trans, useLingui } from "@lingui/react/macro";
 import { useState } from "react";
 import { useTenant } from "@/api";
-import { Badge, Button, Dialog, DialogButtons, Facts, Form, inputLook, TextArea, TextField, textOf } from "@/ui";
+import { Badge, Fact, Facts, FormDialog, inputLook, TextArea, TextField, textOf } from "@/ui";
 
 /** Checks a sample of what somebody sent, and shows what was signed and what was expected. */
 export function HookTest({ triggerId, onClose }: { triggerId: string; onClose: () => void }) {
   const { t } = useLingui();
   const { api } = useTenant();
   const [unreadable, setUnreadable] = useState<unknown>(null);
-  const { mutate, data, error, isPending } = api.useMutation("post", "/triggers/{id}/hook/test");
+  const { mutate, data, ...request } = api.useMutation("post", "/triggers/{id}/hook/test");
   const submit = (form: FormData) => {
     let headers: Record<string, string>;
     try {
@@ -25,70 +25,38 @@ export function HookTest({ triggerId, onClose }: { triggerId: string; onClose: (
   };
   const mono = `${inputLook} font-mono`;
   return (
-    <Dialog
+    <FormDialog
       title={t`Check a signature`}
       description={t`Paste what was sent. Nothing is started, and the secret is not shown.`}
-      isOpen
       isWide
       onClose={onClose}
+      request={{ isPending: request.isPending, error: unreadable ?? request.error }}
+      onSubmit={submit}
+      action={t`Check`}
+      dismiss={t`Close`}
     >
-      <Form error={unreadable ?? error} onSubmit={submit}>
-        <TextArea
-          name="headers"
-          label={t`Headers`}
-          help={t`One a line: X-Hub-Signature-256: sha256=…`}
-          rows={3}
-          className={mono}
-          spellCheck={false}
-          autoFocus
-        />
-        <TextArea name="body" label={t`Body, as it was sent`} rows={4} className={mono} spellCheck={false} />
-        <TextField name="url" label={t`Address`} optional={t`where it is signed`} type="url" />
-        {data && (
-          <div role="status" className="flex flex-col gap-2">
-            <Badge tone={data.verified ? "ok" : "danger"}>
-              {data.verified ? <Trans>It is genuine</Trans> : <Trans>It is not genuine: {data.reason}</Trans>}
-            </Badge>
-            <Facts
-              facts={[
-                [
-                  <Trans key="l">Signed text</Trans>,
-                  data.signedString && (
-                    <pre key="v" className="break-all whitespace-pre-wrap">
-                      {data.signedString}
-                    </pre>
-                  ),
-                ],
-                [
-                  <Trans key="l">Expected</Trans>,
-                  data.expected && (
-                    <code key="v" className="break-all">
-                      {data.expected}
-                    </code>
-                  ),
-                ],
-                [
-                  <Trans key="l">Given</Trans>,
-                  data.given && (
-                    <code key="v" className="break-all">
-                      {data.given}
-                    </code>
-                  ),
-                ],
-              ]}
-            />
-          </div>
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>
-            <Trans>Close</Trans>
-          </Button>
-          <Button type="submit" look="primary" isBusy={isPending}>
-            <Trans>Check</Trans>
-          </Button>
-        </DialogButtons>
-      </Form>
-    </Dialog>
+      <TextArea
+        name="headers"
+        label={t`Headers`}
+        help={t`One a line: X-Hub-Signature-256: sha256=…`}
+        rows={3}
+        className={mono}
+        spellCheck={false}
+        autoFocus
+      />
+      <TextArea name="body" label={t`Body, as it was sent`} rows={4} className={mono} spellCheck={false} />
+      <TextField name="url" label={t`Address`} optional={t`where it is signed`} type="url" />
+      {data && (
+        <div role="status" className="flex flex-col gap-2">
+          <Badge tone={data.verified ? "ok" : "danger"}>{data.verified ? t`It is genuine` : <Trans>It is not genuine: {data.reason}</Trans>}</Badge>
+          <Facts>
+            <Fact label={t`Signed text`} value={data.signedString && <pre className="break-all whitespace-pre-wrap">{data.signedString}</pre>} />
+            <Fact label={t`Expected`} value={data.expected && <code className="break-all">{data.expected}</code>} />
+            <Fact label={t`Given`} value={data.given && <code className="break-all">{data.given}</code>} />
+          </Facts>
+        </div>
+      )}
+    </FormDialog>
   );
 }
 

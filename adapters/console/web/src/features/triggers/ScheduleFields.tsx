@@ -1,8 +1,8 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { useEffect, useRef, useState } from "react";
 import { useTenant } from "@/api";
-import { inputLook, SelectField, TextField } from "@/ui";
-import { type Config, configOf, intervalIn, type Unit } from "./config";
+import { SelectField, TextField } from "@/ui";
+import { type Config, configOf, intervalIn } from "./config";
 import { SchedulePreview } from "./SchedulePreview";
 import { unitWords } from "./words";
 
@@ -10,7 +10,7 @@ const zones = Intl.supportedValuesOf("timeZone");
 
 /** The fields of a schedule, and when it would fire. */
 export function ScheduleFields({ schedule = {} }: { schedule?: Config["scheduleConfig"] }) {
-  const { t, i18n } = useLingui();
+  const { t } = useLingui();
   const { api } = useTenant();
   const [sort, setSort] = useState(schedule.intervalMs ? "interval" : "cron");
   const interval = intervalIn(schedule.intervalMs ?? 3_600_000);
@@ -38,10 +38,13 @@ export function ScheduleFields({ schedule = {} }: { schedule?: Config["scheduleC
 
   return (
     <div ref={box} className="flex flex-col gap-4" onInput={ask}>
-      <SelectField name="sort" label={t`When`} value={sort} onChange={(event) => setSort(event.target.value)}>
-        <option value="cron">{t`At times of the clock (cron)`}</option>
-        <option value="interval">{t`Every so often`}</option>
-      </SelectField>
+      <SelectField
+        name="sort"
+        label={t`When`}
+        value={sort}
+        onChange={(event) => setSort(event.target.value)}
+        options={{ cron: t`At times of the clock (cron)`, interval: t`Every so often` }}
+      />
       {sort === "cron" ? (
         <>
           <TextField
@@ -49,8 +52,7 @@ export function ScheduleFields({ schedule = {} }: { schedule?: Config["scheduleC
             label={t`Cron`}
             help={t`Minute, hour, day of month, month, day of week: 0 9 * * 1-5 is 9:00 from Monday to Friday.`}
             defaultValue={schedule.cron ?? "0 9 * * 1-5"}
-            className={`${inputLook} font-mono`}
-            spellCheck={false}
+            isCode
           />
           <TextField
             name="config.scheduleConfig.timezone"
@@ -67,28 +69,23 @@ export function ScheduleFields({ schedule = {} }: { schedule?: Config["scheduleC
       ) : (
         <div className="grid grid-cols-2 gap-3">
           <TextField name="config.scheduleConfig.intervalMs" label={t`Every`} type="number" min={1} defaultValue={interval.count} />
-          <SelectField name="unit" label={t`Unit`} defaultValue={interval.unit}>
-            {Object.entries(unitWords).map(([value, word]) => (
-              <option key={value} value={value as Unit}>
-                {i18n._(word)}
-              </option>
-            ))}
-          </SelectField>
+          <SelectField name="unit" label={t`Unit`} defaultValue={interval.unit} options={unitWords} />
         </div>
       )}
-      <SelectField name="config.scheduleConfig.catchUp" label={t`Times missed while the gateway was down`} defaultValue={schedule.catchUp ?? "last"}>
-        <option value="last">{t`the last one fires afterwards`}</option>
-        <option value="all">{t`all of them fire afterwards`}</option>
-        <option value="none">{t`none of them fires`}</option>
-      </SelectField>
-      <SelectField name="config.scheduleConfig.overlap" label={t`While the run before goes on`} defaultValue={schedule.overlap ?? "allow"}>
-        <option value="allow">{t`it fires all the same`}</option>
-        <option value="skip">{t`it does not fire`}</option>
-      </SelectField>
+      <SelectField
+        name="config.scheduleConfig.catchUp"
+        label={t`Times missed while the gateway was down`}
+        defaultValue={schedule.catchUp ?? "last"}
+        options={{ last: t`the last one fires afterwards`, all: t`all of them fire afterwards`, none: t`none of them fires` }}
+      />
+      <SelectField
+        name="config.scheduleConfig.overlap"
+        label={t`While the run before goes on`}
+        defaultValue={schedule.overlap ?? "allow"}
+        options={{ allow: t`it fires all the same`, skip: t`it does not fire` }}
+      />
       <section aria-label={t`Next times`} className="flex flex-col gap-1">
-        <h3 className="font-medium">
-          <Trans>Next times</Trans>
-        </h3>
+        <h3 className="font-medium">{t`Next times`}</h3>
         <SchedulePreview preview={error ? undefined : data} error={error} />
       </section>
     </div>

@@ -1,4 +1,4 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import type { Schemas } from "@/api";
 import { ErrorPanel, Skeleton, Table } from "@/ui";
 import { localTime } from "./config";
@@ -22,7 +22,7 @@ export function SchedulePreview({ preview, error }: Props) {
           items={preview.items}
           columns={[
             {
-              head: preview.timezone ?? <Trans>Time</Trans>,
+              head: preview.timezone ?? t`Time`,
               cell: ({ localTime: local, shift }) => (
                 <>
                   <span className="whitespace-nowrap">{localTime(local, i18n.locale)}</span>
@@ -31,7 +31,7 @@ export function SchedulePreview({ preview, error }: Props) {
               ),
             },
             {
-              head: <Trans>For you</Trans>,
+              head: t`For you`,
               cell: ({ scheduledAt }) => new Date(scheduledAt).toLocaleString(i18n.locale, { dateStyle: "medium", timeStyle: "short" }),
               isMinor: true,
             },

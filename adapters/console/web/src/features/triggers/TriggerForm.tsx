@@ -1,7 +1,8 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { useState } from "react";
 import { useTenant } from "@/api";
-import { Button, Dialog, DialogButtons, Form, inputLook, SelectField, TextField, textOf } from "@/ui";
+import { RecordField } from "@/parts";
+import { FormDialog, SelectField, TextField, textOf } from "@/ui";
 import { type Config, configOf, type Start, startOf, type Trigger, typeOf } from "./config";
 import { ScheduleFields } from "./ScheduleFields";
 import { startWords } from "./words";
@@ -10,12 +11,11 @@ type Props = { trigger?: Trigger; workflowId?: string; onClose: () => void; onDo
 
 /** Makes a trigger, or changes one. */
 export function TriggerForm({ trigger, workflowId, onClose, onDone }: Props) {
-  const { t, i18n } = useLingui();
+  const { t } = useLingui();
   const { api } = useTenant();
   const [start, setStart] = useState<Start>(trigger ? startOf(trigger) : "call");
   const [workflow, setWorkflow] = useState(workflowId ?? "");
   const config = trigger?.config as Config | undefined;
-  const workflows = api.useQuery("get", "/workflows", { params: { query: { limit: 100 } } }, { enabled: !trigger });
   const versions = api.useQuery(
     "get",
     "/workflow-versions",
@@ -33,72 +33,57 @@ export function TriggerForm({ trigger, workflowId, onClose, onDone }: Props) {
     else create.mutate({ body: { ...body, type: typeOf(start), workflowVersionId: textOf(form, "workflowVersionId") ?? "" } });
   };
   return (
-    <Dialog title={trigger ? t`Edit ${trigger.name}` : t`Create a trigger`} isOpen onClose={onClose}>
-      <Form error={create.error ?? update.error} onSubmit={submit}>
-        <TextField name="name" label={t`Name`} defaultValue={trigger?.name} maxLength={255} autoFocus />
-        {!trigger && (
-          <>
-            <SelectField name="workflow" label={t`Workflow`} value={workflow} onChange={(event) => setWorkflow(event.target.value)}>
-              <option value="">{t`Choose one`}</option>
-              {workflows.data?.items.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-            </SelectField>
-            {workflow && (
-              <SelectField
-                key={active?.id ?? workflow}
-                name="workflowVersionId"
-                label={t`Version`}
-                help={t`It fires while this version is the active one. Publishing another one can take it along.`}
-                defaultValue={active?.id}
-              >
-                {versions.data?.items.map(({ id, version, isActive }) => (
-                  <option key={id} value={id}>
-                    {isActive ? t`${version}, active` : version}
-                  </option>
-                ))}
-              </SelectField>
-            )}
-            <SelectField name="start" label={t`What starts it`} value={start} onChange={(event) => setStart(event.target.value as Start)}>
-              {Object.entries(startWords).map(([value, word]) => (
-                <option key={value} value={value}>
-                  {i18n._(word)}
-                </option>
-              ))}
-            </SelectField>
-          </>
-        )}
-        {(start === "event" || (trigger && start === "call")) && (
-          <TextField
-            name="config.webhookConfig.event"
-            label={t`Event`}
-            optional={trigger ? t`optional` : undefined}
-            placeholder="order.created"
-            defaultValue={config?.webhookConfig?.event}
+    <FormDialog
+      title={trigger ? t`Edit ${trigger.name}` : t`Create a trigger`}
+      onClose={onClose}
+      request={trigger ? update : create}
+      onSubmit={submit}
+      action={trigger ? t`Save` : t`Create the trigger`}
+    >
+      <TextField name="name" label={t`Name`} defaultValue={trigger?.name} maxLength={255} autoFocus />
+      {!trigger && (
+        <>
+          <RecordField of="/workflows" name="workflow" label={t`Workflow`} first={t`Choose one`} value={workflow} onChange={setWorkflow} />
+          {workflow && (
+            <SelectField
+              key={active?.id ?? workflow}
+              name="workflowVersionId"
+              label={t`Version`}
+              help={t`It fires while this version is the active one. Publishing another one can take it along.`}
+              defaultValue={active?.id}
+              options={Object.fromEntries(
+                (versions.data?.items ?? []).map(({ id, version, isActive }) => [id, isActive ? t`${version}, active` : String(version)]),
+              )}
+            />
+          )}
+          <SelectField
+            name="start"
+            label={t`What starts it`}
+            value={start}
+            onChange={(event) => setStart(event.target.value as Start)}
+            options={startWords}
           />
-        )}
-        {start === "schedule" && <ScheduleFields schedule={config?.scheduleConfig} />}
+        </>
+      )}
+      {(start === "event" || (trigger && start === "call")) && (
         <TextField
-          name="config.filter"
-          label={t`Filter`}
-          optional={t`optional`}
-          help={t`An expression over the payload: where it is not true, no run is started.`}
-          placeholder="payload.amount >= 1000"
-          defaultValue={config?.filter ?? ""}
-          className={`${inputLook} font-mono`}
-          spellCheck={false}
+          name="config.webhookConfig.event"
+          label={t`Event`}
+          optional={!!trigger}
+          placeholder="order.created"
+          defaultValue={config?.webhookConfig?.event}
         />
-        <DialogButtons>
-          <Button onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" look="primary" isBusy={create.isPending || update.isPending}>
-            {trigger ? <Trans>Save</Trans> : <Trans>Create the trigger</Trans>}
-          </Button>
-        </DialogButtons>
-      </Form>
-    </Dialog>
+      )}
+      {start === "schedule" && <ScheduleFields schedule={config?.scheduleConfig} />}
+      <TextField
+        name="config.filter"
+        label={t`Filter`}
+        optional
+        help={t`An expression over the payload: where it is not true, no run is started.`}
+        placeholder="payload.amount >= 1000"
+        defaultValue={config?.filter ?? ""}
+        isCode
+      />
+    </FormDialog>
   );
 }

@@ -1,27 +1,28 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Pencil, Play, Power, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { base, useTenant } from "@/api";
+import { useReload } from "@/parts";
 import {
+  attempt,
   Badge,
   Button,
   Confirm,
   CopyButton,
-  ErrorPanel,
+  Fact,
   Facts,
   Identifier,
   Link,
   Menu,
   MenuItem,
   MenuLine,
+  OnOff,
   Page,
   Section,
-  Skeleton,
   Time,
   toast,
-  toastError,
+  UnreadPage,
 } from "@/ui";
 import { addressOf, type Config, commandFor, startOf } from "./config";
 import { HookSection } from "./HookSection";
@@ -35,7 +36,6 @@ export default function TriggerPage() {
   const { api, client, id: tenantId, can } = useTenant();
   const { triggerId } = useParams({ strict: false }) as { triggerId: string };
   const navigate = useNavigate();
-  const queries = useQueryClient();
   const [doing, setDoing] = useState<"edit" | "call" | "remove" | null>(null);
   const path = { params: { path: { id: triggerId } } };
   const { data: trigger, error, refetch } = api.useQuery("get", "/triggers/{id}", path);
@@ -43,26 +43,16 @@ export default function TriggerPage() {
   const version = api.useQuery("get", "/workflow-versions/{id}", { params: { path: { id: versionId } } }, { enabled: versionId !== "" }).data;
   const workflowId = version?.workflowId ?? "";
   const workflow = api.useQuery("get", "/workflows/{id}", { params: { path: { id: workflowId } } }, { enabled: workflowId !== "" }).data;
-  const reload = () => queries.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[1]).startsWith("/triggers") });
-  const parents = [{ label: <Trans>Triggers</Trans>, to: `/t/${tenantId}/triggers` }];
+  const reload = useReload("/triggers");
+  const parents = [{ label: t`Triggers`, to: `/t/${tenantId}/triggers` }];
   const close = () => setDoing(null);
 
-  if (!trigger) {
-    return (
-      <Page title={t`Trigger`} parents={parents}>
-        {error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : <Skeleton />}
-      </Page>
+  if (!trigger) return <UnreadPage title={t`Trigger`} parents={parents} query={{ error, refetch }} />;
+  const toggle = () =>
+    attempt(
+      client.PATCH("/triggers/{id}", { ...path, body: { isActive: !trigger.isActive } }).then(reload),
+      trigger.isActive ? t`The trigger is off` : t`The trigger is on`,
     );
-  }
-  const toggle = async () => {
-    try {
-      await client.PATCH("/triggers/{id}", { ...path, body: { isActive: !trigger.isActive } });
-      await reload();
-      toast(trigger.isActive ? t`The trigger is off` : t`The trigger is on`);
-    } catch (failure) {
-      toastError(failure);
-    }
-  };
   const config = trigger.config as Config;
   const start = startOf(trigger);
   const address = addressOf(trigger.id, location.origin, base);
@@ -73,68 +63,45 @@ export default function TriggerPage() {
       actions={
         can("editor") && (
           <>
-            {start !== "schedule" && (
-              <Button look="primary" icon={Play} onClick={() => setDoing("call")}>
-                <Trans>Test call</Trans>
-              </Button>
-            )}
+            {start !== "schedule" && <Button look="primary" icon={Play} label={t`Test call`} onClick={() => setDoing("call")} />}
             <Menu label={t`Actions for ${trigger.name}`}>
-              <MenuItem icon={Pencil} onSelect={() => setDoing("edit")}>
-                <Trans>Edit</Trans>
-              </MenuItem>
-              <MenuItem icon={Power} onSelect={() => void toggle()}>
-                {trigger.isActive ? <Trans>Switch off</Trans> : <Trans>Switch on</Trans>}
-              </MenuItem>
+              <MenuItem icon={Pencil} label={t`Edit`} onSelect={() => setDoing("edit")} />
+              <MenuItem icon={Power} label={trigger.isActive ? t`Switch off` : t`Switch on`} onSelect={toggle} />
               <MenuLine />
-              <MenuItem icon={Trash2} isDangerous onSelect={() => setDoing("remove")}>
-                <Trans>Delete</Trans>
-              </MenuItem>
+              <MenuItem icon={Trash2} label={t`Delete`} isDangerous onSelect={() => setDoing("remove")} />
             </Menu>
           </>
         )
       }
     >
-      <Facts
-        facts={[
-          [
-            <Trans key="l">State</Trans>,
-            <Badge key="v" tone={trigger.isActive ? "ok" : "quiet"}>
-              {trigger.isActive ? <Trans>On</Trans> : <Trans>Off</Trans>}
-            </Badge>,
-          ],
-          [<Trans key="l">What starts it</Trans>, i18n._(startWords[start])],
-          [<Trans key="l">Event</Trans>, config.webhookConfig?.event && <code key="v">{config.webhookConfig.event}</code>],
-          [<Trans key="l">Cron</Trans>, config.scheduleConfig?.cron && <code key="v">{config.scheduleConfig.cron}</code>],
-          [<Trans key="l">Filter</Trans>, config.filter && <code key="v">{config.filter}</code>],
-          [
-            <Trans key="l">Workflow</Trans>,
-            workflow && version && (
-              <span key="v">
+      <Facts>
+        <Fact label={t`State`} value={<OnOff of={trigger} />} />
+        <Fact label={t`What starts it`} value={i18n._(startWords[start])} />
+        <Fact label={t`Event`} value={config.webhookConfig?.event && <code>{config.webhookConfig.event}</code>} />
+        <Fact label={t`Cron`} value={config.scheduleConfig?.cron && <code>{config.scheduleConfig.cron}</code>} />
+        <Fact label={t`Filter`} value={config.filter && <code>{config.filter}</code>} />
+        <Fact
+          label={t`Workflow`}
+          value={
+            workflow &&
+            version && (
+              <span>
                 <Link to={`/t/${tenantId}/workflows/${workflow.id}`}>{workflow.name}</Link> {version.version}
               </span>
-            ),
-          ],
-          [
-            <Trans key="l">Version</Trans>,
-            version && !version.isActive && (
-              <Badge key="v" tone="warn">
-                <Trans>not the active one: it starts nothing</Trans>
-              </Badge>
-            ),
-          ],
-          [<Trans key="l">Identifier</Trans>, <Identifier key="v" id={trigger.id} />],
-          [<Trans key="l">Sub-tenant</Trans>, trigger.subTenantId],
-          [<Trans key="l">Changed</Trans>, <Time key="v" at={trigger.updatedAt} />],
-        ]}
-      />
+            )
+          }
+        />
+        <Fact label={t`Version`} value={version && !version.isActive && <Badge tone="warn">{t`not the active one: it starts nothing`}</Badge>} />
+        <Fact label={t`Identifier`} value={<Identifier id={trigger.id} />} />
+        <Fact label={t`Sub-tenant`} value={trigger.subTenantId} />
+        <Fact label={t`Changed`} value={<Time at={trigger.updatedAt} />} />
+      </Facts>
       {start === "schedule" ? (
         <Ledger triggerId={trigger.id} />
       ) : (
         <>
-          <Section title={<Trans>Address</Trans>}>
-            <p className="text-quiet">
-              <Trans>Your servers call it with a secret key.</Trans>
-            </p>
+          <Section title={t`Address`}>
+            <p className="text-quiet">{t`Your servers call it with a secret key.`}</p>
             <div className="flex items-start gap-1 rounded-md border border-line bg-panel p-2">
               <code className="min-w-0 flex-1 py-1 break-all">{address}</code>
               <CopyButton text={address} label={t`Copy the address`} />
@@ -159,40 +126,31 @@ export default function TriggerPage() {
           }}
         />
       )}
-      <Confirm
-        isOpen={doing === "remove"}
-        onClose={close}
-        title={<Trans>Delete {trigger.name}?</Trans>}
-        action={<Trans>Delete the trigger</Trans>}
-        onConfirm={async () => {
-          await client.DELETE("/triggers/{id}", path);
-          await navigate({ to: `/t/${tenantId}/triggers` });
-          await queries.invalidateQueries({ queryKey: ["get", "/triggers"] });
-        }}
-      >
-        <p>
-          <Trans>These go with it, for good:</Trans>
-        </p>
-        <ul className="list-disc pl-5">
-          {start === "schedule" ? (
-            <li>
-              <Trans>the record of the times at which it was due</Trans>
-            </li>
-          ) : (
-            <>
-              <li>
-                <Trans>its address: calls are refused</Trans>
-              </li>
-              <li>
-                <Trans>its hook, where it has one, with all that it has received</Trans>
-              </li>
-            </>
-          )}
-        </ul>
-        <p>
-          <Trans>Runs that it started go on, and can still be read.</Trans>
-        </p>
-      </Confirm>
+      {doing === "remove" && (
+        <Confirm
+          onClose={close}
+          title={<Trans>Delete {trigger.name}?</Trans>}
+          action={t`Delete the trigger`}
+          onConfirm={async () => {
+            await client.DELETE("/triggers/{id}", path);
+            await navigate({ to: `/t/${tenantId}/triggers` });
+            await reload();
+          }}
+        >
+          <p>{t`These go with it, for good:`}</p>
+          <ul className="list-disc pl-5">
+            {start === "schedule" ? (
+              <li>{t`the record of the times at which it was due`}</li>
+            ) : (
+              <>
+                <li>{t`its address: calls are refused`}</li>
+                <li>{t`its hook, where it has one, with all that it has received`}</li>
+              </>
+            )}
+          </ul>
+          <p>{t`Runs that it started go on, and can still be read.`}</p>
+        </Confirm>
+      )}
     </Page>
   );
 }

@@ -1,25 +1,8 @@
-import { Trans, useLingui } from "@lingui/react/macro";
-import { keepPreviousData, useQueryClient } from "@tanstack/react-query";
+import { useLingui } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
-import { Plus } from "lucide-react";
-import { useState } from "react";
 import { useTenant } from "@/api";
-import {
-  Badge,
-  Button,
-  type Column,
-  Empty,
-  Filters,
-  Link,
-  List,
-  Page,
-  pageOf,
-  SearchFilter,
-  SelectFilter,
-  Time,
-  useSearchParameters,
-  useShortcut,
-} from "@/ui";
+import { useItems, useReload, WorkflowFilter } from "@/parts";
+import { type Column, Link, ListPage, OnOff, OnOffFilter, SearchFilter, SelectFilter, Time, useSearchParameters } from "@/ui";
 import { type Config, startOf, type Trigger } from "./config";
 import { TriggerForm } from "./TriggerForm";
 import { startWords } from "./words";
@@ -28,23 +11,11 @@ export default function TriggersPage() {
   const { t, i18n } = useLingui();
   const { api, id, can } = useTenant();
   const navigate = useNavigate();
-  const queries = useQueryClient();
-  const [parameters] = useSearchParameters();
-  const [isCreating, setCreating] = useState(false);
-  const { search, type, active, workflowId } = parameters;
-  const isActive = active === "true" ? true : active === "false" ? false : undefined;
-  const query = api.useQuery(
-    "get",
-    "/triggers",
-    { params: { query: { ...pageOf(parameters), search, isActive, workflowId, type: type as Trigger["type"] | undefined } } },
-    { placeholderData: keepPreviousData },
-  );
-  const workflows = api.useQuery("get", "/workflows", { params: { query: { limit: 100 } } });
-  useShortcut(can("editor") ? { keys: "c", label: t`Create a trigger`, run: () => setCreating(true) } : undefined);
-
+  const reload = useReload("/triggers");
+  const [{ workflowId }] = useSearchParameters();
   const columns: Column<Trigger>[] = [
     {
-      head: <Trans>Name</Trans>,
+      head: t`Name`,
       cell: (trigger) => (
         <div className="min-w-32">
           <Link to={`/t/${id}/triggers/${trigger.id}`}>{trigger.name}</Link>
@@ -52,7 +23,7 @@ export default function TriggersPage() {
       ),
     },
     {
-      head: <Trans>What starts it</Trans>,
+      head: t`What starts it`,
       cell: (trigger) => {
         const { webhookConfig, scheduleConfig } = trigger.config as Config;
         const what = webhookConfig?.event ?? scheduleConfig?.cron;
@@ -63,62 +34,39 @@ export default function TriggersPage() {
         );
       },
     },
-    {
-      head: <Trans>State</Trans>,
-      cell: (trigger) => <Badge tone={trigger.isActive ? "ok" : "quiet"}>{trigger.isActive ? <Trans>On</Trans> : <Trans>Off</Trans>}</Badge>,
-    },
-    { head: <Trans>Changed</Trans>, cell: (trigger) => <Time at={trigger.updatedAt} />, isMinor: true },
+    { head: t`State`, cell: (trigger) => <OnOff of={trigger} /> },
+    { head: t`Changed`, cell: (trigger) => <Time at={trigger.updatedAt} />, isMinor: true },
   ];
-  const create = can("editor") && (
-    <Button look="primary" icon={Plus} onClick={() => setCreating(true)}>
-      <Trans>Create a trigger</Trans>
-    </Button>
-  );
   return (
-    <Page title={t`Triggers`} description={<Trans>What starts workflows: calls, events, third parties, and the clock.</Trans>} actions={create}>
-      <Filters>
-        <SearchFilter />
-        <SelectFilter name="workflowId" label={t`Workflow`}>
-          <option value="">{t`All workflows`}</option>
-          {workflows.data?.items.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </SelectFilter>
-        <SelectFilter name="type" label={t`Type`}>
-          <option value="">{t`All types`}</option>
-          <option value="webhook">{t`Calls, events and hooks`}</option>
-          <option value="schedule">{t`Schedules`}</option>
-        </SelectFilter>
-        <SelectFilter name="active" label={t`State`}>
-          <option value="">{t`On and off`}</option>
-          <option value="true">{t`On`}</option>
-          <option value="false">{t`Off`}</option>
-        </SelectFilter>
-      </Filters>
-      <List
-        label={t`Triggers`}
-        columns={columns}
-        rowKey={(trigger) => trigger.id}
-        query={query}
-        isFiltered={!!(search || type || active || workflowId)}
-        empty={
-          <Empty title={<Trans>There are no triggers yet</Trans>} action={create}>
-            <Trans>Create one, and a workflow runs by itself.</Trans>
-          </Empty>
+    <ListPage
+      title={t`Triggers`}
+      description={t`What starts workflows: calls, events, third parties, and the clock.`}
+      query={useItems(api, "/triggers", ["search", "workflowId", "type", "isActive"])}
+      columns={columns}
+      filters={
+        <>
+          <SearchFilter />
+          <WorkflowFilter />
+          <SelectFilter name="type" label={t`Type`} all={t`All types`} options={{ webhook: t`Calls, events and hooks`, schedule: t`Schedules` }} />
+          <OnOffFilter />
+        </>
+      }
+      empty={{ title: t`There are no triggers yet`, text: t`Create one, and a workflow runs by itself.` }}
+      create={
+        can("editor") && {
+          label: t`Create a trigger`,
+          dialog: (onClose) => (
+            <TriggerForm
+              workflowId={workflowId}
+              onClose={onClose}
+              onDone={(made, start) => {
+                void reload();
+                void navigate({ to: `/t/${id}/triggers/${made.id}`, search: start === "hook" ? { doing: "hook" } : {} } as never);
+              }}
+            />
+          ),
         }
-      />
-      {isCreating && (
-        <TriggerForm
-          workflowId={workflowId}
-          onClose={() => setCreating(false)}
-          onDone={(made, start) => {
-            void queries.invalidateQueries({ queryKey: ["get", "/triggers"] });
-            void navigate({ to: `/t/${id}/triggers/${made.id}`, search: start === "hook" ? { doing: "hook" } : {} } as never);
-          }}
-        />
-      )}
-    </Page>
+      }
+    />
   );
 }

@@ -1,7 +1,7 @@
 import type { MessageDescriptor } from "@lingui/core";
 import { msg } from "@lingui/core/macro";
 import type { Schemas } from "@/api";
-import type { Tone } from "@/ui";
+import type { State } from "@/ui";
 import type { Start, Unit } from "./config";
 
 export const startWords: Record<Start, MessageDescriptor> = {
@@ -13,9 +13,7 @@ export const startWords: Record<Start, MessageDescriptor> = {
 
 export const unitWords: Record<Unit, MessageDescriptor> = { minutes: msg`minutes`, hours: msg`hours`, days: msg`days` };
 
-type Word = { word: MessageDescriptor; tone: Tone };
-
-export const outcomes: Record<Schemas["FireOutcome"], Word> = {
+export const outcomes: Record<Schemas["FireOutcome"], State> = {
   fired: { word: msg`Fired`, tone: "ok" },
   late: { word: msg`Fired late`, tone: "warn" },
   caught_up: { word: msg`Caught up`, tone: "info" },
@@ -23,7 +21,7 @@ export const outcomes: Record<Schemas["FireOutcome"], Word> = {
   suppressed: { word: msg`Suppressed`, tone: "quiet" },
 };
 
-export const verdicts: Record<Schemas["HookVerdict"], Word> = {
+export const verdicts: Record<Schemas["HookVerdict"], State> = {
   accepted: { word: msg`Accepted`, tone: "ok" },
   duplicate: { word: msg`Duplicate`, tone: "quiet" },
   filtered: { word: msg`Filtered`, tone: "quiet" },

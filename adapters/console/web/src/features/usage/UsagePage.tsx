@@ -1,11 +1,11 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { keepPreviousData } from "@tanstack/react-query";
 import { type Schemas, useTenant } from "@/api";
-import { Bars, bytes, type Column, ErrorPanel, Facts, Filters, Page, Section, SelectFilter, Table, useSearchParameters } from "@/ui";
+import { Bars, bytes, type Column, ErrorPanel, Fact, Facts, Filters, number, Page, Section, SelectFilter, Table, useSearchParameters } from "@/ui";
 import { periodOf } from "./period";
 
 type Item = Schemas["UsageItem"];
-type Counts = Schemas["UsageCounts"];
+type Figure = { label: string; of: (counts: Schemas["UsageCounts"]) => number; text?: (value: number) => string };
 
 export default function UsagePage() {
   const { t, i18n } = useLingui();
@@ -18,14 +18,14 @@ export default function UsagePage() {
     { params: { query: asked } },
     { placeholderData: keepPreviousData, refetchInterval: 30_000 },
   );
-  const number = (value: number) => value.toLocaleString(i18n.locale, { maximumFractionDigits: 1 });
   const nameOf = ({ start }: Item) =>
     new Date(start).toLocaleDateString(
       i18n.locale,
       asked.by === "day" ? { timeZone: "UTC", day: "numeric", month: "short" } : { timeZone: "UTC", month: "short", year: "numeric" },
     );
-  const figures: Record<string, { label: string; of: (counts: Counts) => number; text?: (value: number) => string }> = {
-    runs: { label: t`Runs started`, of: (counts) => counts.runs.started },
+  const runs: Figure = { label: t`Runs started`, of: (counts) => counts.runs.started };
+  const figures: Record<string, Figure> = {
+    runs,
     failed: { label: t`Runs failed`, of: (counts) => counts.runs.failed },
     requests: { label: t`Requests`, of: (counts) => counts.requests.total },
     attempts: { label: t`Attempts at nodes`, of: (counts) => counts.nodeAttempts },
@@ -34,9 +34,9 @@ export default function UsagePage() {
     code: { label: t`Seconds of code`, of: (counts) => counts.codeSeconds },
     bytes: { label: t`Bytes kept`, of: (counts) => counts.bytesKept, text: bytes },
   };
-  const shown = figures[show ?? ""] ?? figures.runs;
+  const shown = figures[show ?? ""] ?? runs;
   const columns: Column<Item>[] = [
-    { head: asked.by === "day" ? <Trans>Day</Trans> : <Trans>Month</Trans>, cell: nameOf },
+    { head: asked.by === "day" ? t`Day` : t`Month`, cell: nameOf },
     ...Object.entries(figures).map(
       ([key, { label, of, text = number }]): Column<Item> => ({
         head: label,
@@ -46,44 +46,25 @@ export default function UsagePage() {
       }),
     ),
   ];
-  const used = (name: keyof Schemas["Budgets"], text: (value: number) => string) => {
-    const limit = data?.budgets[name];
-    const amount = data?.used[name] ?? 0;
-    if (!limit) return null;
-    const [has, may, percent] = [text(amount), text(limit), Math.floor((amount / limit) * 100)];
-    return t`${has} of ${may} (${percent} %)`;
-  };
   return (
-    <Page title={t`Usage`} description={<Trans>What this tenant used, in days of UTC.</Trans>}>
+    <Page title={t`Usage`} description={t`What this tenant used, in days of UTC.`}>
       <Filters>
-        <SelectFilter name="period" label={t`Period`}>
-          <option value="">{t`Last 30 days`}</option>
-          <option value="month">{t`This month`}</option>
-          <option value="year">{t`Last 12 months`}</option>
-        </SelectFilter>
-        <SelectFilter name="show" label={t`Chart`}>
-          {Object.entries(figures).map(([key, { label }]) => (
-            <option key={key} value={key === "runs" ? "" : key}>
-              {label}
-            </option>
-          ))}
-        </SelectFilter>
+        <SelectFilter name="period" label={t`Period`} all={t`Last 30 days`} options={{ month: t`This month`, year: t`Last 12 months` }} />
+        <SelectFilter
+          name="show"
+          label={t`Chart`}
+          all={runs.label}
+          options={Object.fromEntries(Object.entries(figures).flatMap(([key, { label }]) => (key === "runs" ? [] : [[key, label]])))}
+        />
       </Filters>
       {error && <ErrorPanel error={error} onRetry={() => void refetch()} />}
-      {data && shown && (
+      {data && (
         <>
-          {Object.keys(data.budgets).length > 0 && (
-            <Section title={t`Budgets`}>
-              <Facts
-                facts={[
-                  [t`Runs started this month`, used("runsPerMonth", number)] as const,
-                  [t`Live runs`, used("liveRuns", number)] as const,
-                  [t`Bytes kept`, used("bytesKept", bytes)] as const,
-                ].flatMap(([label, text]) => (text ? [[label, text]] : []))}
-              />
-            </Section>
-          )}
-          <Facts facts={Object.values(figures).map(({ label, of, text = number }) => [label, text(of(data.totals))])} />
+          <Facts>
+            {Object.entries(figures).map(([key, { label, of, text = number }]) => (
+              <Fact key={key} label={label} value={text(of(data.totals))} />
+            ))}
+          </Facts>
           <Section title={shown.label}>
             <Bars
               label={t`${shown.label} over time; the table below has the figures`}

@@ -3,25 +3,30 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { Copy, Download, Pencil, Play, Power, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
+import { runStates } from "@/parts";
 import {
+  attempt,
   Badge,
   Button,
   Confirm,
   Empty,
   ErrorPanel,
+  Fact,
   Facts,
   Identifier,
   Link,
   Menu,
   MenuItem,
   MenuLine,
+  MetadataFacts,
+  OnOff,
   Page,
   Section,
-  Skeleton,
+  StateBadge,
   Table,
   Time,
-  toast,
   toastError,
+  UnreadPage,
   useShortcut,
 } from "@/ui";
 import { useWorkflowActions } from "./actions";
@@ -41,33 +46,27 @@ export default function WorkflowPage() {
   const { data: workflow, error, refetch } = api.useQuery("get", "/workflows/{id}", path);
   const versions = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId, limit: 20 } } });
   const runs = api.useQuery("get", "/runs", { params: { query: { workflowId, limit: 5 } } });
-  const triggers = api.useQuery("get", "/triggers", { params: { query: { workflowId, limit: 100 } } });
+  const triggers = api.useQuery("get", "/triggers", { params: { query: { workflowId, limit: 1 } } });
   const isPublished = versions.data?.items.some((version) => version.isActive) ?? false;
   useShortcut(can("editor") && isPublished ? { keys: "r", label: t`Run the workflow`, run: () => setDoing("run") } : undefined);
 
-  if (error && !workflow) return <Page title={t`Workflow`}>{<ErrorPanel error={error} onRetry={() => void refetch()} />}</Page>;
-  if (!workflow) return <Page title={t`Workflow`}>{<Skeleton />}</Page>;
+  if (!workflow) return <UnreadPage title={t`Workflow`} query={{ error, refetch }} />;
 
-  const attempt = (what: Promise<unknown>, done: string) =>
-    void what.then(async () => {
-      await actions.reload();
-      toast(done);
-    }, toastError);
   const toggle = () =>
     attempt(
-      client.PATCH("/workflows/{id}", { ...path, body: { isActive: !workflow.isActive } }),
+      client.PATCH("/workflows/{id}", { ...path, body: { isActive: !workflow.isActive } }).then(actions.reload),
       workflow.isActive ? t`The workflow is off` : t`The workflow is on`,
     );
   const duplicate = () =>
-    void actions.duplicate(workflow, t`Copy of ${workflow.name}`).then((made) => {
-      toast(t`The workflow was duplicated`);
-      void navigate({ to: `/t/${tenantId}/workflows/${made.id}` });
-    }, toastError);
+    attempt(
+      actions.duplicate(workflow, t`Copy of ${workflow.name}`).then(({ id }) => navigate({ to: `/t/${tenantId}/workflows/${id}` })),
+      t`The workflow was duplicated`,
+    );
 
   return (
     <Page
       title={workflow.name}
-      parents={[{ label: <Trans>Workflows</Trans>, to: `/t/${tenantId}/workflows` }]}
+      parents={[{ label: t`Workflows`, to: `/t/${tenantId}/workflows` }]}
       description={workflow.description}
       actions={
         <>
@@ -75,102 +74,69 @@ export default function WorkflowPage() {
             <Button
               look="primary"
               icon={Play}
+              label={t({ message: "Run", context: "to run" })}
               disabled={!isPublished}
               title={isPublished ? undefined : t`Publish a version first`}
               onClick={() => setDoing("run")}
-            >
-              <Trans>Run</Trans>
-            </Button>
+            />
           )}
           <Menu label={t`Actions for ${workflow.name}`}>
             {can("editor") && (
               <>
-                <MenuItem icon={Pencil} onSelect={() => setDoing("edit")}>
-                  <Trans>Edit name and metadata</Trans>
-                </MenuItem>
-                <MenuItem icon={Power} onSelect={toggle}>
-                  {workflow.isActive ? <Trans>Switch off</Trans> : <Trans>Switch on</Trans>}
-                </MenuItem>
-                <MenuItem icon={Copy} onSelect={duplicate}>
-                  <Trans>Duplicate</Trans>
-                </MenuItem>
+                <MenuItem icon={Pencil} label={t`Edit name and metadata`} onSelect={() => setDoing("edit")} />
+                <MenuItem icon={Power} label={workflow.isActive ? t`Switch off` : t`Switch on`} onSelect={toggle} />
+                <MenuItem icon={Copy} label={t`Duplicate`} onSelect={duplicate} />
               </>
             )}
-            <MenuItem icon={Download} onSelect={() => void actions.exportFile(workflow).catch(toastError)}>
-              <Trans>Export as JSON</Trans>
-            </MenuItem>
+            <MenuItem icon={Download} label={t`Export as JSON`} onSelect={() => void actions.exportFile(workflow).catch(toastError)} />
             {can("editor") && (
               <>
                 <MenuLine />
-                <MenuItem icon={Trash2} isDangerous onSelect={() => setDoing("remove")}>
-                  <Trans>Delete</Trans>
-                </MenuItem>
+                <MenuItem icon={Trash2} label={t`Delete`} isDangerous onSelect={() => setDoing("remove")} />
               </>
             )}
           </Menu>
         </>
       }
     >
-      <Facts
-        facts={[
-          [
-            <Trans key="state">State</Trans>,
-            <Badge key="v" tone={workflow.isActive ? "ok" : "quiet"}>
-              {workflow.isActive ? <Trans>On</Trans> : <Trans>Off: no trigger starts it</Trans>}
-            </Badge>,
-          ],
-          [<Trans key="id">Identifier</Trans>, <Identifier key="v" id={workflow.id} />],
-          [<Trans key="sub">Sub-tenant</Trans>, workflow.subTenantId],
-          [<Trans key="changed">Changed</Trans>, <Time key="v" at={workflow.updatedAt} />],
-          ...Object.entries(workflow.metadata).map(([key, value]): [React.ReactNode, React.ReactNode] => [<code key={key}>{key}</code>, value]),
-        ]}
-      />
-      <Section title={<Trans>Versions</Trans>}>
+      <Facts>
+        <Fact label={t`State`} value={<OnOff of={workflow} off={t`Off: no trigger starts it`} />} />
+        <Fact label={t`Identifier`} value={<Identifier id={workflow.id} />} />
+        <Fact label={t`Sub-tenant`} value={workflow.subTenantId} />
+        <Fact label={t`Changed`} value={<Time at={workflow.updatedAt} />} />
+        <MetadataFacts of={workflow.metadata} />
+      </Facts>
+      <Section title={t`Versions`}>
         {versions.error && <ErrorPanel error={versions.error} onRetry={() => void versions.refetch()} />}
         {versions.data?.total === 0 ? (
-          <Empty title={<Trans>There is no version yet</Trans>}>
-            <Trans>Create a version with the API, or import a workflow that has one.</Trans>
-          </Empty>
+          <Empty title={t`There is no version yet`}>{t`Create a version with the API, or import a workflow that has one.`}</Empty>
         ) : (
           <Table<Version>
             label={t`Versions`}
             rowKey={(version) => version.id}
             items={versions.data?.items}
             columns={[
-              { head: <Trans>Version</Trans>, cell: (version) => version.version },
+              { head: t`Version`, cell: (version) => version.version },
               {
-                head: <Trans>State</Trans>,
+                head: t`State`,
                 cell: (version) =>
                   version.isActive ? (
-                    <Badge tone="ok">
-                      <Trans>Active</Trans>
-                    </Badge>
+                    <Badge tone="ok">{t`Active`}</Badge>
                   ) : version.publishedAt ? (
-                    <Badge>
-                      <Trans>Published before</Trans>
-                    </Badge>
+                    <Badge>{t`Published before`}</Badge>
                   ) : (
-                    <Badge tone="info">
-                      <Trans>Draft</Trans>
-                    </Badge>
+                    <Badge tone="info">{t`Draft`}</Badge>
                   ),
               },
-              { head: <Trans>Nodes</Trans>, cell: (version) => version.nodes.length, isNumber: true },
-              { head: <Trans>Created</Trans>, cell: (version) => <Time at={version.createdAt} /> },
+              { head: t`Nodes`, cell: (version) => version.nodes.length, isNumber: true },
+              { head: t`Created`, cell: (version) => <Time at={version.createdAt} /> },
             ]}
           />
         )}
       </Section>
-      <Section
-        title={<Trans>Last runs</Trans>}
-        actions={
-          <Link to={`/t/${tenantId}/runs?workflowId=${workflowId}`}>
-            <Trans>All runs</Trans>
-          </Link>
-        }
-      >
+      <Section title={t`Last runs`} actions={<Link to={`/t/${tenantId}/runs?workflowId=${workflowId}`}>{t`All runs`}</Link>}>
         {runs.data?.total === 0 ? (
-          <Empty title={<Trans>It has not run yet</Trans>} />
+          <Empty title={t`It has not run yet`} />
         ) : (
           <Table
             label={t`Last runs`}
@@ -178,44 +144,41 @@ export default function WorkflowPage() {
             items={runs.data?.items}
             columns={[
               {
-                head: <Trans>Run</Trans>,
+                head: t`Run`,
                 cell: (run) => <Link to={`/t/${tenantId}/runs/${run.id}`}>{run.entityId}</Link>,
               },
-              { head: <Trans>State</Trans>, cell: (run) => <code>{run.status}</code> },
-              { head: <Trans>Started</Trans>, cell: (run) => <Time at={run.createdAt} /> },
+              { head: t`State`, cell: (run) => <StateBadge of={runStates[run.status]} /> },
+              { head: t`Started`, cell: (run) => <Time at={run.createdAt} /> },
             ]}
           />
         )}
       </Section>
       {doing === "edit" && <EditWorkflow workflow={workflow} onClose={() => setDoing(null)} onDone={actions.reload} />}
       {doing === "run" && <StartRun workflow={workflow} onClose={() => setDoing(null)} />}
-      <Confirm
-        isOpen={doing === "remove"}
-        onClose={() => setDoing(null)}
-        title={<Trans>Delete {workflow.name}?</Trans>}
-        action={<Trans>Delete the workflow</Trans>}
-        typed={workflow.name}
-        onConfirm={async () => {
-          await client.DELETE("/workflows/{id}", path);
-          await navigate({ to: `/t/${tenantId}/workflows` });
-          await actions.reload();
-        }}
-      >
-        <p>
-          <Trans>These go with it, for good:</Trans>
-        </p>
-        <ul className="list-disc pl-5">
-          <li>
-            <Trans>{versions.data?.total ?? 0} versions</Trans>
-          </li>
-          <li>
-            <Trans>{triggers.data?.total ?? 0} triggers: their addresses answer no more</Trans>
-          </li>
-        </ul>
-        <p>
-          <Trans>Runs that have not ended are cancelled. All of its runs can still be read.</Trans>
-        </p>
-      </Confirm>
+      {doing === "remove" && (
+        <Confirm
+          onClose={() => setDoing(null)}
+          title={<Trans>Delete {workflow.name}?</Trans>}
+          action={t`Delete the workflow`}
+          typed={workflow.name}
+          onConfirm={async () => {
+            await client.DELETE("/workflows/{id}", path);
+            await navigate({ to: `/t/${tenantId}/workflows` });
+            await actions.reload();
+          }}
+        >
+          <p>{t`These go with it, for good:`}</p>
+          <ul className="list-disc pl-5">
+            <li>
+              <Trans>{versions.data?.total ?? 0} versions</Trans>
+            </li>
+            <li>
+              <Trans>{triggers.data?.total ?? 0} triggers: their addresses answer no more</Trans>
+            </li>
+          </ul>
+          <p>{t`Runs that have not ended are cancelled. All of its runs can still be read.`}</p>
+        </Confirm>
+      )}
     </Page>
   );
 }

@@ -1,29 +1,24 @@
-import { Trans, useLingui } from "@lingui/react/macro";
-import { keepPreviousData } from "@tanstack/react-query";
+import { useLingui } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
-import { Copy, Download, FileUp, Plus } from "lucide-react";
-import { useRef, useState } from "react";
+import { Copy, Download, FileUp } from "lucide-react";
+import { useRef } from "react";
 import { type Schemas, useTenant } from "@/api";
+import { useItems } from "@/parts";
 import {
-  Badge,
+  actionsColumn,
+  attempt,
   Button,
   type Column,
-  Empty,
-  Filters,
   Link,
-  List,
+  ListPage,
   Menu,
   MenuItem,
   Metadata,
-  Page,
-  pageOf,
+  OnOff,
+  OnOffFilter,
   SearchFilter,
-  SelectFilter,
   Time,
-  toast,
   toastError,
-  useSearchParameters,
-  useShortcut,
 } from "@/ui";
 import { useWorkflowActions } from "./actions";
 import { CreateWorkflow } from "./CreateWorkflow";
@@ -36,44 +31,22 @@ export default function WorkflowsPage() {
   const navigate = useNavigate();
   const { api, id, can } = useTenant();
   const actions = useWorkflowActions();
-  const [parameters] = useSearchParameters();
-  const [isCreating, setCreating] = useState(false);
   const file = useRef<HTMLInputElement>(null);
-  const { search, active } = parameters;
-  const isActive = active === "true" ? true : active === "false" ? false : undefined;
-  const query = api.useQuery(
-    "get",
-    "/workflows",
-    { params: { query: { ...pageOf(parameters), search, isActive } } },
-    { placeholderData: keepPreviousData },
-  );
   const open = (workflow: Workflow) => void navigate({ to: `/t/${id}/workflows/${workflow.id}` });
-  useShortcut(can("editor") ? { keys: "c", label: t`Create a workflow`, run: () => setCreating(true) } : undefined);
 
   const importFile = async (chosen: File | undefined) => {
     if (!chosen) return;
     const document = parseDocument(await chosen.text());
     if (document === "not-json") return toastError(t`${chosen.name} is no JSON.`);
     if (document === "not-a-workflow") return toastError(t`${chosen.name} holds no workflow: it needs a name, nodes and edges.`);
-    try {
-      open(await actions.create(document));
-      toast(t`The workflow was imported as a draft`);
-    } catch (failure) {
-      toastError(failure);
-    }
+    return attempt(actions.create(document).then(open), t`The workflow was imported as a draft`);
   };
-  const duplicate = async (workflow: Workflow) => {
-    try {
-      open(await actions.duplicate(workflow, t`Copy of ${workflow.name}`));
-      toast(t`The workflow was duplicated`);
-    } catch (failure) {
-      toastError(failure);
-    }
-  };
+  const duplicate = (workflow: Workflow) =>
+    attempt(actions.duplicate(workflow, t`Copy of ${workflow.name}`).then(open), t`The workflow was duplicated`);
 
   const columns: Column<Workflow>[] = [
     {
-      head: <Trans>Name</Trans>,
+      head: t`Name`,
       cell: (workflow) => (
         <div className="min-w-40">
           <Link to={`/t/${id}/workflows/${workflow.id}`} className="font-medium text-accent hover:underline">
@@ -84,49 +57,53 @@ export default function WorkflowsPage() {
       ),
     },
     {
-      head: <Trans>State</Trans>,
-      cell: (workflow) => <Badge tone={workflow.isActive ? "ok" : "quiet"}>{workflow.isActive ? <Trans>On</Trans> : <Trans>Off</Trans>}</Badge>,
+      head: t`State`,
+      cell: (workflow) => <OnOff of={workflow} />,
     },
     {
-      head: <Trans>Metadata</Trans>,
+      head: t`Metadata`,
       cell: (workflow) => <Metadata of={workflow.metadata} />,
       isMinor: true,
     },
-    { head: <Trans>Changed</Trans>, cell: (workflow) => <Time at={workflow.updatedAt} />, isMinor: true },
-    {
-      head: (
-        <span className="sr-only">
-          <Trans>Actions</Trans>
-        </span>
-      ),
-      cell: (workflow) => (
-        <div className="-my-1 flex justify-end">
-          <Menu label={t`Actions for ${workflow.name}`}>
-            {can("editor") && (
-              <MenuItem icon={Copy} onSelect={() => void duplicate(workflow)}>
-                <Trans>Duplicate</Trans>
-              </MenuItem>
-            )}
-            <MenuItem icon={Download} onSelect={() => void actions.exportFile(workflow).catch(toastError)}>
-              <Trans>Export as JSON</Trans>
-            </MenuItem>
-          </Menu>
-        </div>
-      ),
-    },
+    { head: t`Changed`, cell: (workflow) => <Time at={workflow.updatedAt} />, isMinor: true },
+    actionsColumn((workflow) => (
+      <Menu label={t`Actions for ${workflow.name}`}>
+        {can("editor") && <MenuItem icon={Copy} label={t`Duplicate`} onSelect={() => duplicate(workflow)} />}
+        <MenuItem icon={Download} label={t`Export as JSON`} onSelect={() => void actions.exportFile(workflow).catch(toastError)} />
+      </Menu>
+    )),
   ];
-  const buttons = can("editor") && (
-    <>
-      <Button icon={FileUp} onClick={() => file.current?.click()}>
-        <Trans>Import</Trans>
-      </Button>
-      <Button look="primary" icon={Plus} onClick={() => setCreating(true)}>
-        <Trans>Create a workflow</Trans>
-      </Button>
-    </>
-  );
   return (
-    <Page title={t`Workflows`} actions={buttons}>
+    <ListPage
+      title={t`Workflows`}
+      query={useItems(api, "/workflows", ["search", "isActive"])}
+      columns={columns}
+      filters={
+        <>
+          <SearchFilter label={t`Search by name or description`} />
+          <OnOffFilter />
+        </>
+      }
+      empty={{
+        title: t`There are no workflows yet`,
+        text: t`A workflow says what happens when something happens: a call, an event, a time of day.`,
+      }}
+      actions={can("editor") && <Button icon={FileUp} label={t`Import`} onClick={() => file.current?.click()} />}
+      create={
+        can("editor") && {
+          label: t`Create a workflow`,
+          dialog: (onClose) => (
+            <CreateWorkflow
+              onClose={onClose}
+              onDone={(made) => {
+                void actions.reload();
+                open(made);
+              }}
+            />
+          ),
+        }
+      }
+    >
       <input
         ref={file}
         type="file"
@@ -138,35 +115,6 @@ export default function WorkflowsPage() {
           event.target.value = "";
         }}
       />
-      <Filters>
-        <SearchFilter label={t`Search by name or description`} />
-        <SelectFilter name="active" label={t`State`}>
-          <option value="">{t`On and off`}</option>
-          <option value="true">{t`On`}</option>
-          <option value="false">{t`Off`}</option>
-        </SelectFilter>
-      </Filters>
-      <List
-        label={t`Workflows`}
-        columns={columns}
-        rowKey={(workflow) => workflow.id}
-        query={query}
-        isFiltered={Boolean(search || active)}
-        empty={
-          <Empty title={<Trans>There are no workflows yet</Trans>} action={<div className="flex gap-2">{buttons}</div>}>
-            <Trans>A workflow says what happens when something happens: a call, an event, a time of day.</Trans>
-          </Empty>
-        }
-      />
-      {isCreating && (
-        <CreateWorkflow
-          onClose={() => setCreating(false)}
-          onDone={(made) => {
-            void actions.reload();
-            open(made);
-          }}
-        />
-      )}
-    </Page>
+    </ListPage>
   );
 }

@@ -1,12 +1,11 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { type Schemas, useTenant } from "@/api";
+import { useReload } from "@/parts";
 import { documentOf, download, type WorkflowDocument } from "./document";
 
 /** What can be done with whole workflows. */
 export function useWorkflowActions() {
   const { client } = useTenant();
-  const queries = useQueryClient();
-  const reload = () => queries.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[1]).startsWith("/workflow") });
+  const reload = useReload("/workflow");
 
   /** Reads the version that is active, or else the newest one, and makes the file of the workflow. */
   const documentFor = async (workflow: Schemas["Workflow"]): Promise<WorkflowDocument> => {

@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api";
 
 export type FieldSchema = Schemas["FieldSchema"];
-type Question = Schemas["Question"];
+export type Question = Schemas["Question"];
 
 /** How a field of a question is asked for. What has no control of its own is given as JSON. */
 export type Control = "yesno" | "number" | "select" | "text" | "textarea" | "password" | "json";
