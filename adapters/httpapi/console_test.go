@@ -123,6 +123,17 @@ const login = `{"email":"anna@example.com","password":"` + goodPassword + `"}`
 
 func sent(c *http.Cookie) string { return c.Name + "=" + c.Value }
 
+func TestAPersonChoosesTheLanguageOfTheConsole(t *testing.T) {
+	p := newPeople(t, "http://localhost:8080")
+	session := sent(p.enter())
+	p.want(p.ask("PATCH", "/session", `{"language":"fr"}`, session), 400)
+	p.want(p.ask("PATCH", "/session", `{"language":"pt-BR"}`, session), 204)
+	if got := p.want(p.ask("GET", "/session", "", session), 200).Body.String(); !strings.Contains(got, `"language":"pt-BR"`) {
+		t.Error(got)
+	}
+	p.want(p.ask("PATCH", "/session", `{"language":"es"}`, ""), 401)
+}
+
 func TestPeopleSignInAndOut(t *testing.T) {
 	for public, name := range map[string]string{"https://sluice.example": "__Host-sluice", "http://localhost:8080": "sluice_session"} {
 		p := newPeople(t, public)

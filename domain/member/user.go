@@ -57,7 +57,7 @@ func NewUser(id tenant.UserID, d UserDraft, now time.Time) (*User, error) {
 	domain.Set(&language, d.Language)
 	address := readEmail(&r, d.Email, "email")
 	r.Text(d.Name, "name", 0, MaxName)
-	r.Check(language.Valid(), "language", domain.NotAllowed, "must be one of %s, not %q", domain.OneOf(tenant.Languages()...), string(language))
+	checkLanguage(&r, language)
 	if err := r.Err("user_invalid", "The user is not valid."); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (u *User) Email() Email { return u.state.Email }
 // Name is for people; empty where nobody gave one.
 func (u *User) Name() string { return u.state.Name }
 
-// Language is in which the user is written to.
+// Language is in which the user reads the console and is written to.
 func (u *User) Language() tenant.Language { return u.state.Language }
 
 // IsOperator says whether the user is one of the operator's own people.
@@ -135,6 +135,21 @@ func (u *User) CheckJoins(owner tenant.ID) error {
 			"Somebody came in with this address by a link that the admin of another tenant was shown, so nobody knows whose account it is. The operator can make sure: sluice user reset.")
 	}
 	return nil
+}
+
+// ChooseLanguage has the user read and be written to in a language. One that there is not is reported with the code user_invalid.
+func (u *User) ChooseLanguage(language tenant.Language) error {
+	var r domain.Rules
+	checkLanguage(&r, language)
+	if err := r.Err("user_invalid", "The user is not valid."); err != nil {
+		return err
+	}
+	u.state.Language = language
+	return nil
+}
+
+func checkLanguage(r *domain.Rules, language tenant.Language) {
+	r.Check(language.Valid(), "language", domain.NotAllowed, "must be one of %s, not %q", domain.OneOf(tenant.Languages()...), string(language))
 }
 
 // SetPassword keeps the hash of a new password.

@@ -31,6 +31,10 @@ type Accounts interface {
 	// session_not_found.
 	EndSession(ctx context.Context, token member.Token, id member.SessionID) error
 
+	// ChooseLanguage sets in which language the user reads and is written to. One that there is not is Invalid with the
+	// code user_invalid.
+	ChooseLanguage(ctx context.Context, token member.Token, language tenant.Language) error
+
 	// ChangePassword sets another password and ends all other sessions and links of the user. A wrong current one
 	// is Forbidden with the code password_wrong, a new one that must not be chosen Invalid, too many attempts
 	// RateLimited with the code too_many_sign_ins.

@@ -1,17 +1,18 @@
 // Builds the pages anew and compares them with dist, which is committed. What is compared is what the files hold: another version of
 // Node may compress them otherwise. Translations are compared, too: messages that nobody has extracted or translated are none.
+// Both are made in a folder of their own, so that a check changes nothing.
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 
-const dist = new URL("../dist", import.meta.url).pathname;
-const run = (...args) => execFileSync("npx", ["--no-install", ...args], { stdio: ["ignore", "ignore", "inherit"] });
+const web = new URL(".", import.meta.url).pathname;
+const made = mkdtempSync(join(tmpdir(), "console-"));
 
-/** The files of a folder, as they are once unpacked. */
-function contents(folder, unpack) {
-  const files = readdirSync(folder, { recursive: true }).filter((name) => statSync(join(folder, name)).isFile());
+/** The files of a folder whose names end so, as they are once unpacked. */
+function contents(folder, ending, unpack = (_, content) => content) {
+  const files = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith(ending) && statSync(join(folder, name)).isFile());
   return new Map(files.sort().map((name) => [name, unpack(name, readFileSync(join(folder, name))).toString("latin1")]));
 }
 
@@ -20,26 +21,24 @@ function differences(before, after) {
   return [...new Set([...before.keys(), ...after.keys()])].filter((name) => before.get(name) !== after.get(name));
 }
 
-const kept = mkdtempSync(join(tmpdir(), "console-"));
 try {
-  const src = new URL("src", import.meta.url).pathname;
-  const translations = () => new Map([...contents(src, (_, content) => content)].filter(([name]) => name.endsWith(".po")));
-  const translated = translations();
-  run("lingui", "extract", "--clean");
-  const changed = differences(translated, translations());
+  const copy = join(made, "web");
+  for (const name of ["src", "lingui.config.ts", "package.json"]) cpSync(join(web, name), join(copy, name), { recursive: true });
+  symlinkSync(join(web, "node_modules"), join(copy, "node_modules"));
+  execFileSync("npx", ["--no-install", "lingui", "extract", "--clean"], { cwd: copy, stdio: ["ignore", "ignore", "inherit"] });
+  const changed = differences(contents(join(web, "src"), ".po"), contents(join(copy, "src"), ".po"));
   if (changed.length > 0) throw `messages have changed: run "npm run messages" in adapters/console/web, and translate ${changed.join(", ")}`;
 
-  cpSync(dist, kept, { recursive: true });
-  execFileSync("npm", ["run", "--silent", "build"], { stdio: "inherit" });
+  const dist = join(made, "dist");
+  execFileSync("npx", ["--no-install", "vite", "build", "--outDir", dist, "--emptyOutDir"], { cwd: web, stdio: "inherit" });
+  execFileSync("node", ["compress.mjs", dist], { cwd: web, stdio: "inherit" });
   const unpack = (name, content) => (name.endsWith(".br") ? brotliDecompressSync(content) : gunzipSync(content));
-  const stale = differences(contents(kept, unpack), contents(dist, unpack));
+  const stale = differences(contents(join(web, "../dist"), "", unpack), contents(dist, "", unpack));
   if (stale.length > 0)
     throw `adapters/console/dist is not what its sources build into; run "make console" and commit it: ${stale.slice(0, 5).join(", ")}`;
-  rmSync(dist, { recursive: true });
-  cpSync(kept, dist, { recursive: true });
 } catch (failure) {
   console.error(failure);
   process.exitCode = 1;
 } finally {
-  rmSync(kept, { recursive: true });
+  rmSync(made, { recursive: true });
 }

@@ -1,9 +1,9 @@
-// Compresses what Vite built, which the gateway serves as it lies there, and checks how much JavaScript the first view loads.
+// Compresses what Vite built (in the folder that is named, or in dist), which the gateway serves as it lies there, and checks how much JavaScript the first view loads.
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
-const dist = new URL("../dist/", import.meta.url).pathname;
+const dist = process.argv[2] ?? new URL("../dist/", import.meta.url).pathname;
 const firstViewLimit = 180_000; // bytes, gzip
 
 const manifest = JSON.parse(readFileSync(join(dist, "manifest.json"), "utf8"));

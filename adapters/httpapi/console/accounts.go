@@ -9,6 +9,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/member"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
@@ -98,6 +99,22 @@ func (a *Console) whoAmI(c *gin.Context) error {
 		})
 	}
 	return exchange.WriteJSON(c, http.StatusOK, body)
+}
+
+// changeUser answers PATCH /session.
+func (a *Console) changeUser(c *gin.Context) error {
+	token, err := a.session(c)
+	if err != nil {
+		return err
+	}
+	given, err := texts(c, "language")
+	if err != nil {
+		return err
+	}
+	if err := a.accounts.ChooseLanguage(c.Request.Context(), token, tenant.Language(given[0])); err != nil {
+		return err
+	}
+	return exchange.NoContent(c)
 }
 
 // signOut answers DELETE /session.

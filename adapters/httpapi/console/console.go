@@ -114,6 +114,7 @@ func (a *Console) Serve(engine *gin.Engine) (routes []Route) {
 	serve(http.MethodHead, "/openapi.yaml", describe)
 	serve(http.MethodPost, "/session", a.signIn)
 	serve(http.MethodGet, "/session", a.whoAmI)
+	serve(http.MethodPatch, "/session", a.changeUser)
 	serve(http.MethodDelete, "/session", a.signOut)
 	serve(http.MethodGet, "/sessions", a.listSessions)
 	serve(http.MethodDelete, "/sessions/:id", a.endSession)

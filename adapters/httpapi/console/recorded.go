@@ -11,6 +11,7 @@ import (
 
 // actions are what the audit log calls the routes that change an account.
 var actions = map[string]string{
+	"PATCH /session":       "changeUser",
 	"POST /password":       "changePassword",
 	"POST /links/:token":   "useLink",
 	"DELETE /sessions/:id": "endSession",

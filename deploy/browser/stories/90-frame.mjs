@@ -37,8 +37,17 @@ export default async ({ page, assert, examine, open, restartGateway, tolerate, c
   await open("workflows");
   await page.getByRole("link", { name: "Example: notice large orders" }).click();
   await page.getByRole("heading", { name: "Last runs" }).waitFor();
-  await restartGateway();
   const { items } = await (await call("GET", "/workflows?search=example&limit=1")).json();
+  const second = await page.context().newPage(); // it is told by the first, and opens no stream
+  const opened = [];
+  second.on("request", (request) => opened.push(new URL(request.url()).pathname));
+  await second.goto(page.url());
+  await second.getByRole("heading", { name: "Last runs" }).waitFor();
+  await call("POST", `/workflows/${items[0].id}/runs`, { entityId: "in-two-tabs", eventData: { amount: 1 } });
+  for (const tab of [page, second]) await tab.getByRole("link", { name: "in-two-tabs" }).waitFor();
+  assert.deepEqual(opened.filter((path) => path.endsWith("/stream")), []);
+  await second.close();
+  await restartGateway();
   await call("POST", `/workflows/${items[0].id}/runs`, { entityId: "after-the-restart", eventData: { amount: 1 } });
   await page.getByRole("link", { name: "after-the-restart" }).waitFor();
 

@@ -3,7 +3,8 @@ import { createContext, type ReactNode, use, useEffect, useRef, useState } from 
 import { base } from "./base";
 import { paced } from "./pace";
 import { useTenant } from "./session";
-import { follow, type StreamState } from "./stream";
+import type { StreamState } from "./stream";
+import { followTogether } from "./together";
 
 /** What the events of a tenant's stream say has changed: paths of queries begin with one of these. */
 const changed: Record<string, string[]> = {
@@ -59,7 +60,7 @@ export function LiveProvider({ onRefused, children }: { onRefused: () => void; c
         { cancelRefetch: !isBack },
       );
     });
-    const stop = follow(`${base}api/t/${id}/stream`, {
+    const stop = followTogether(`${base}api/t/${id}/stream`, {
       onState: setState,
       onRefused: () => refused.current(),
       onEvent: ({ event, data }) => {

@@ -1,10 +1,11 @@
 import { i18n, type Messages } from "@lingui/core";
 import { compileMessage } from "@lingui/message-utils/compileMessage";
+import { type Account, accountClient } from "@/api";
 
-export const languages = { en: "English", pt: "Português", es: "Español" } as const;
-export type Language = keyof typeof languages;
+export type Language = Account["user"]["language"];
 
-const key = "sluice-language";
+/** The languages of the console, by the names that they have for themselves. */
+export const languages: Record<Language, string> = { en: "English", "pt-BR": "Português", es: "Español" };
 
 const compiled = new Map<string, ReturnType<typeof compileMessage>>();
 
@@ -17,28 +18,24 @@ i18n.setMessagesCompiler((text) => {
 
 // One chunk for each language, with the translations of all folders.
 const catalogues: Record<Exclude<Language, "en">, () => Promise<{ default: Messages }>> = {
-  pt: () => import("./messages.pt"),
+  "pt-BR": () => import("./messages.pt"),
   es: () => import("./messages.es"),
 };
 
-const isLanguage = (text: string): text is Language => text in languages;
-
-/** The language that somebody chose in this browser; else that of the account, or of the browser. */
-export function languageFor(account: string | undefined): Language {
-  for (const wanted of [localStorage.getItem(key), account, ...navigator.languages]) {
-    const short = wanted?.slice(0, 2).toLowerCase() ?? "";
-    if (isLanguage(short)) return short;
-  }
-  return "en";
+/** The language that a person chose; while it is not known who that is, that of the browser. */
+export function languageFor(person: Language | undefined): Language {
+  const ofBrowser = navigator.languages.map((wanted) => Object.keys(languages).find((one) => one.slice(0, 2) === wanted.slice(0, 2).toLowerCase()));
+  return person ?? (ofBrowser.find(Boolean) as Language | undefined) ?? "en";
 }
 
 /** Shows the console in a language. */
 export async function activate(language: Language) {
   i18n.loadAndActivate({ locale: language, messages: language === "en" ? {} : (await catalogues[language]()).default });
-  document.documentElement.lang = language === "pt" ? "pt-BR" : language;
+  document.documentElement.lang = language;
 }
 
+/** Shows the console in a language from now on, in every browser of the person. */
 export async function chooseLanguage(language: Language) {
-  localStorage.setItem(key, language);
+  await accountClient.PATCH("/session", { body: { language } });
   await activate(language);
 }

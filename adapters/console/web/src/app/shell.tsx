@@ -240,7 +240,7 @@ function AccountMenu({ onHelp }: { onHelp: () => void }) {
           key={value}
           label={<span lang={value}>{label}</span>}
           isChecked={i18n.locale === value}
-          onSelect={() => void chooseLanguage(value as Language)}
+          onSelect={() => void chooseLanguage(value as Language).catch(toastError)}
         />
       ))}
       <MenuLine />

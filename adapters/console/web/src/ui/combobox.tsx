@@ -74,7 +74,7 @@ export function Combobox({ value, name, first, choices, onChange, onSearch, onMo
         placeholder={isOpen ? t`Search by name` : undefined}
         className={`${inputLook} pr-8`}
         value={text ?? (value === "" ? first : name)}
-        onChange={(event) => search(isOpen ? event.target.value : "")}
+        onChange={({ target, nativeEvent }) => search(isOpen ? target.value : ((nativeEvent as InputEvent).data ?? ""))}
         onClick={() => isOpen || search("")}
         onBlur={close}
         onKeyDown={onKey}

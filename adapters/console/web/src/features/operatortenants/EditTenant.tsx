@@ -26,7 +26,9 @@ export function EditTenant({ tenant, onClose, onDone }: Props) {
       },
     });
   };
-  const numeric = { inputMode: "numeric", type: "number", min: 1 } as const;
+  const limit = (path: string, label: string, value: number) => (
+    <TextField name={`limits.${path}`} label={label} defaultValue={value} inputMode="numeric" type="number" min={1} />
+  );
   return (
     <FormDialog
       title={t`Edit ${tenant.name}`}
@@ -37,31 +39,11 @@ export function EditTenant({ tenant, onClose, onDone }: Props) {
       action={t`Save`}
     >
       <TextField name="name" label={t`Name`} defaultValue={tenant.name} maxLength={255} />
-      <TextField
-        {...numeric}
-        name="limits.secret.requestsPerMinute"
-        label={t`Secret keys: requests a minute`}
-        defaultValue={limits.secret.requestsPerMinute}
-      />
-      <TextField
-        {...numeric}
-        name="limits.secret.concurrentRequests"
-        label={t`Secret keys: requests at the same time`}
-        defaultValue={limits.secret.concurrentRequests}
-      />
-      <TextField
-        {...numeric}
-        name="limits.public.requestsPerMinute"
-        label={t`Public keys: requests a minute`}
-        defaultValue={limits.public.requestsPerMinute}
-      />
-      <TextField
-        {...numeric}
-        name="limits.public.concurrentRequests"
-        label={t`Public keys: requests at the same time`}
-        defaultValue={limits.public.concurrentRequests}
-      />
-      <TextField {...numeric} name="limits.runRetentionDays" label={t`Days that finished runs are kept`} defaultValue={limits.runRetentionDays} />
+      {limit("secret.requestsPerMinute", t`Secret keys: requests a minute`, limits.secret.requestsPerMinute)}
+      {limit("secret.concurrentRequests", t`Secret keys: requests at the same time`, limits.secret.concurrentRequests)}
+      {limit("public.requestsPerMinute", t`Public keys: requests a minute`, limits.public.requestsPerMinute)}
+      {limit("public.concurrentRequests", t`Public keys: requests at the same time`, limits.public.concurrentRequests)}
+      {limit("runRetentionDays", t`Days that finished runs are kept`, limits.runRetentionDays)}
       <MetadataFields pairs={pairs} onChange={setPairs} />
     </FormDialog>
   );
