@@ -4,7 +4,23 @@ import { CirclePause, CirclePlay, Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { operatorApi, operatorClient } from "@/api";
 import { LimitFacts, useReload } from "@/parts";
-import { attempt, Button, Confirm, Fact, Facts, Identifier, Link, MetadataFacts, Page, StateBadge, Time, toast, UnreadPage } from "@/ui";
+import {
+  attempt,
+  Button,
+  bytes,
+  Confirm,
+  Fact,
+  Facts,
+  Identifier,
+  Link,
+  MetadataFacts,
+  number,
+  Page,
+  StateBadge,
+  Time,
+  toast,
+  UnreadPage,
+} from "@/ui";
 import { EditTenant } from "./EditTenant";
 import { tenantStates } from "./states";
 
@@ -17,7 +33,7 @@ export default function TenantPage() {
   const { data: tenant, error, refetch } = operatorApi.useQuery("get", "/tenants/{id}", path);
   const reload = useReload("/tenants");
   if (!tenant) return <UnreadPage title={t`Tenant`} query={{ error, refetch }} />;
-  const { name } = tenant;
+  const { name, budgets } = tenant;
   const isActive = tenant.status === "active";
   const resume = () => attempt(operatorClient.POST("/tenants/{id}/resume", path).then(reload), t`${name} is active again`);
   const close = () => setDoing(null);
@@ -42,6 +58,9 @@ export default function TenantPage() {
         <Fact label={t`Identifier`} value={<Identifier id={tenant.id} />} />
         <Fact label={t`Created`} value={<Time at={tenant.createdAt} />} />
         <LimitFacts of={tenant.limits} />
+        <Fact label={t`Runs a month, at most`} value={budgets.runsPerMonth && number(budgets.runsPerMonth)} />
+        <Fact label={t`Live runs, at most`} value={budgets.liveRuns && number(budgets.liveRuns)} />
+        <Fact label={t`Bytes of runs, at most`} value={budgets.bytesKept && bytes(budgets.bytesKept)} />
         <MetadataFacts of={tenant.metadata} />
       </Facts>
       <Link to={`/operator/runs?tenantId=${tenant.id}`}>{t`Runs of this tenant`}</Link>

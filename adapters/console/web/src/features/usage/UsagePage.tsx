@@ -46,6 +46,13 @@ export default function UsagePage() {
       }),
     ),
   ];
+  const used = (name: keyof Schemas["Budgets"], text: (value: number) => string = number) => {
+    const limit = data?.budgets[name];
+    if (!limit) return undefined;
+    const amount = data.used[name] ?? 0;
+    const [has, may, percent] = [text(amount), text(limit), Math.floor((amount / limit) * 100)];
+    return t`${has} of ${may} (${percent} %)`;
+  };
   return (
     <Page title={t`Usage`} description={t`What this tenant used, in days of UTC.`}>
       <Filters>
@@ -60,6 +67,15 @@ export default function UsagePage() {
       {error && <ErrorPanel error={error} onRetry={() => void refetch()} />}
       {data && (
         <>
+          {Object.keys(data.budgets).length > 0 && (
+            <Section title={t`Budgets`}>
+              <Facts>
+                <Fact label={t`Runs started this month`} value={used("runsPerMonth")} />
+                <Fact label={t`Live runs`} value={used("liveRuns")} />
+                <Fact label={t`Bytes kept`} value={used("bytesKept", bytes)} />
+              </Facts>
+            </Section>
+          )}
           <Facts>
             {Object.entries(figures).map(([key, { label, of, text = number }]) => (
               <Fact key={key} label={label} value={text(of(data.totals))} />
