@@ -111,9 +111,11 @@ export default function RunPage() {
             )
           );
         })}
-      <Suspense fallback={<Skeleton lines={6} />}>
-        {version.data && <Canvas version={version.data} nodes={run.nodes} onSelect={setSelected} />}
-      </Suspense>
+      <div className="min-h-80">
+        <Suspense fallback={<Skeleton lines={6} />}>
+          {version.data && <Canvas version={version.data} nodes={run.nodes} onSelect={setSelected} />}
+        </Suspense>
+      </div>
       {node && (
         <NodePanel
           node={node}
