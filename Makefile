@@ -99,6 +99,10 @@ e2e: deploy/browser/node_modules ## Drive the console, pages for answers and ans
 	@command -v chromium chromium-browser google-chrome >/dev/null || deploy/browser/install-chromium
 	SLUICE_TEST_BROWSER=1 go test -count=1 -v -timeout 20m ./deploy/browser
 
+.PHONY: pictures
+pictures: deploy/browser/node_modules ## Take the pictures of the console that README shows
+	SLUICE_TEST_BROWSER=1 SLUICE_STORY=tour SLUICE_PICTURES=$(CURDIR)/deploy/browser/pictures go test -count=1 -run '^TestTheConsoleInABrowser$$/^SQLite$$' ./deploy/browser
+
 $(CONSOLE)/node_modules: $(CONSOLE)/package-lock.json
 	cd $(CONSOLE) && npm ci --loglevel=error --no-audit --no-fund
 	@touch $@

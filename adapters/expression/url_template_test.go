@@ -61,7 +61,7 @@ func TestAValueStaysInItsPlaceInAURL(t *testing.T) {
 		"numbers and booleans":                 {"https://x.test/{{ v }}/{{ true }}/{{ -1.5 }}", 7.0, "https://x.test/7/true/-1.5"},
 		"nothing at all":                       {"https://x.test/a/{{ v }}/b", "", "https://x.test/a//b"},
 		"three dots":                           {"https://x.test/{{ v }}", "...", "https://x.test/..."},
-		"dots next to something":                {"https://x.test/a{{ v }}/{{ v }}b?{{ v }}", "..", "https://x.test/a../..b?.."},
+		"dots next to something":               {"https://x.test/a{{ v }}/{{ v }}b?{{ v }}", "..", "https://x.test/a../..b?.."},
 		"the author's own dots":                {"https://x.test/a/../{{ v }}", "b", "https://x.test/a/../b"},
 	} {
 		t.Run(claim, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -22,7 +23,7 @@ func (s users) Insert(ctx context.Context, u *member.User) error {
 
 // Update writes the record and records what changes.
 func (s users) Update(ctx context.Context, u *member.User) error {
-	s.byOwner(u.ID(), u.Name())
+	s.byOwner(u.ID(), cmp.Or(u.Name(), string(u.Email())))
 	return changed(s.recorder, operators, "user", string(u.ID()), u, func() (*member.User, error) { return s.Get(ctx, u.ID()) }, func() error { return s.UserRepository.Update(ctx, u) })
 }
 

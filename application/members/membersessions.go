@@ -1,6 +1,7 @@
 package members
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -35,7 +36,7 @@ func (s *Service) ConfirmMember(ctx context.Context, of inbound.MemberOfTenant) 
 // memberOf is who is signed in as a member of a tenant. Nothing of it is kept in memory: a membership that has ended
 // anywhere counts no more.
 func (s *Service) memberOf(ctx context.Context, found outbound.SignedIn, owner tenant.ID) (tenant.Caller, error) {
-	who := tenant.Member{User: found.User.ID(), Session: string(found.Session.ID()), Name: found.User.Name()}
+	who := tenant.Member{User: found.User.ID(), Session: string(found.Session.ID()), Name: cmp.Or(found.User.Name(), string(found.User.Email()))}
 	var as outbound.MembershipOf
 	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 		as, err = st.Members.OfUsers.Find(ctx, who.User, owner)

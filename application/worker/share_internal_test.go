@@ -133,7 +133,7 @@ func TestTheUnitsOfABacklogYieldWhereOthersHaveRuns(t *testing.T) {
 		backlog, others, want bool
 	}{
 		"a backlog next to others":            {true, true, true},
-		"a backlog alone":                    {true, false, false},
+		"a backlog alone":                     {true, false, false},
 		"few runs of others next to backlogs": {false, true, false},
 	} {
 		t.Run(claim, func(t *testing.T) {

@@ -112,6 +112,14 @@ for (const file of stories) {
     await shown.evaluate(() => void (globalThis.isExamined = false));
   };
 
+  /** Takes one picture for README, in one look. */
+  const picture = async (as, colorScheme = "light") => {
+    if (!pictures) return;
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(pictures, `${as}.png`), animations: "disabled" });
+    await page.emulateMedia({ colorScheme: "light" });
+  };
+
   try {
     newcomersHome ??= await comeIn(page);
     const { home, key } = await tenantFor(name);
@@ -123,6 +131,7 @@ for (const file of stories) {
       url,
       assert,
       examine,
+      picture,
       sluice,
       /** Opens a page of somebody else, who is not signed in. */
       otherPage: async () => newPage(await newSession()),

@@ -1,5 +1,5 @@
 // What a person notices of pages, as the browser measures it: when the largest thing is painted (LCP), how long a click or a key takes to be
-// answered by the next picture (INP), and how far things jump (CLS). Of each page the worst is kept, of each visit as the measures are defined.
+// answered by the next picture (INP), and how far things jump before somebody does anything (CLS). Of each page the worst visit is kept.
 import { get } from "node:http";
 
 const aims = { lcp: 2500, inp: 200, cls: 0.1, firstView: 180_000 };
@@ -15,8 +15,11 @@ function watch() {
     }).observe({ type, buffered: true, ...more });
   const keep = (what, value, of, at) => globalThis.keepVital?.({ page, visit, what, value, of, at });
   on("largest-contentful-paint", ({ startTime }) => keep("lcp", startTime));
-  on("layout-shift", ({ value, hadRecentInput, sources, startTime }) => {
-    if (!hadRecentInput) keep("cls", value, sources.map(({ node }) => node?.nodeName && `${node.nodeName.toLowerCase()}.${node.className}`).join(", ").slice(0, 120), startTime);
+  const moved = ({ node, previousRect: from, currentRect: to }) => `${node?.nodeName.toLowerCase()}.${node?.className?.split?.(" ")[0]} from ${from.x | 0},${from.y | 0} to ${to.x | 0},${to.y | 0}`;
+  let isTouched = false; // what comes after a click moves things rightly, however late a busy machine shows it
+  for (const type of ["pointerdown", "keydown"]) addEventListener(type, () => (isTouched = true), { capture: true, once: true });
+  on("layout-shift", ({ value, sources, startTime }) => {
+    if (!isTouched) keep("cls", value, sources.map(moved).join(", ").slice(0, 160), startTime);
   });
   on("event", ({ interactionId, duration, name, target }) => interactionId && keep("inp", duration, `${name} ${target?.textContent?.trim().slice(0, 30) ?? ""}`), { durationThreshold: 16 });
 }

@@ -54,7 +54,7 @@ export default async ({ page, assert, call, examine, open, tolerate }) => {
 
   await open("audit-log");
   const log = page.getByRole("table", { name: "Audit log" });
-  await log.getByText("deleteSubTenant").waitFor();
+  await log.getByRole("row", { name: /deleteSubTenant/ }).getByText("demo@example.com").waitFor();
   await examine("audit-log");
   await log.getByRole("button", { name: "changeSubTenant", exact: true }).click();
   await log.getByText("deleteSubTenant").waitFor({ state: "detached" });

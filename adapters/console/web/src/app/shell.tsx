@@ -220,7 +220,11 @@ function AccountMenu({ onHelp }: { onHelp: () => void }) {
     <Menu
       label={t`Account`}
       trigger={
-        <button type="button" aria-label={t`Account: ${user.email}`} className="flex w-full items-center gap-2 rounded-md px-2 py-1 hover:bg-hover">
+        <button
+          type="button"
+          aria-label={t`Account: ${user.name || user.email}`}
+          className="flex w-full items-center gap-2 rounded-md px-2 py-1 hover:bg-hover"
+        >
           <CircleUser aria-hidden className="size-4 shrink-0 text-quiet" />
           <span className="truncate">{user.name || user.email}</span>
         </button>

@@ -1,0 +1,83 @@
+// One of the operator's people chooses a password, makes, limits, suspends and deletes a tenant, and sees the runs, the usage and the processes of all.
+// Who is no operator gets nothing of it.
+export default async ({ page, assert, examine, sluice, otherPage, url, call, home, tolerate }) => {
+  const answerOf = (shown, path) => shown.evaluate(async (path) => (await fetch(path)).status, path);
+  const started = await (await call("POST", `/workflows/${(await (await call("GET", "/workflows?limit=1")).json()).items[0].id}/runs`, { entityId: "order-1", eventData: { amount: 5 } })).json();
+
+  tolerate(/403/);
+  await page.goto(`${url}/console/operator`);
+  await page.getByText("There is nothing here").waitFor();
+  assert.equal(await answerOf(page, `${url}/console/api/operator/tenants`), 403);
+  await page.goto(home);
+  await page.getByRole("button", { name: "Tenant: Acme" }).click();
+  await page.getByRole("menuitem", { name: "Demo" }).waitFor();
+  assert.equal(await page.getByRole("menuitem", { name: "Operator" }).count(), 0);
+
+  const { link } = await sluice("user", "create", "--email", "root@example.com", "--name", "Rita Root", "--operator");
+  const shown = await otherPage();
+  await shown.goto(link);
+  await shown.getByLabel("Password", { exact: false }).first().fill("correct horse battery");
+  await examine("choose-password", shown);
+  await shown.getByRole("button").last().click();
+  await shown.getByRole("heading", { name: "Tenants", level: 1 }).waitFor();
+  const dialog = shown.getByRole("dialog");
+  await shown.getByRole("link", { name: "Demo" }).waitFor();
+  await examine("operator-tenants", shown);
+
+  await shown.keyboard.press("c");
+  await dialog.getByLabel("Name").fill("Umbrella");
+  await shown.getByRole("button", { name: "Create the tenant" }).click();
+  await dialog.getByText("To let people in").waitFor();
+  const key = await dialog.locator("code").first().innerText();
+  const status = async () => (await call("GET", "/workflows", undefined, key)).status;
+  assert.equal(await status(), 200);
+  await examine("operator-new-tenant", shown);
+  await shown.getByRole("button", { name: "I have copied them" }).click();
+  await shown.getByRole("link", { name: "Umbrella" }).click();
+  await shown.getByRole("heading", { name: "Umbrella" }).waitFor();
+  const id = new URL(shown.url()).pathname.split("/").at(-1);
+
+  await shown.getByRole("button", { name: "Edit" }).click();
+  await dialog.getByLabel("Secret keys: requests a minute").fill("3");
+  await examine("operator-edit-tenant", shown);
+  await shown.getByRole("button", { name: "Save" }).click();
+  await shown.getByText("3 requests a minute").waitFor();
+  const answers = [];
+  for (let i = 0; i < 5; i++) answers.push(await status());
+  assert.ok(answers.includes(429), `the limit is not kept: ${answers}`);
+  await shown.getByRole("button", { name: "Suspend" }).click();
+  await examine("operator-suspend", shown);
+  await shown.getByRole("button", { name: "Suspend the tenant" }).click();
+  await shown.getByText("Suspended").waitFor();
+  assert.notEqual(await status(), 200);
+  await shown.getByRole("button", { name: "Resume" }).click();
+  await shown.getByText("Umbrella is active again").waitFor();
+  await examine("operator-tenant", shown);
+
+  await shown.getByRole("link", { name: "All runs" }).click();
+  await shown.getByRole("table", { name: "All runs" }).getByText(started.id).waitFor();
+  await examine("operator-runs", shown);
+  await shown.getByRole("searchbox", { name: "Tenant: identifier" }).fill(id);
+  await shown.getByText("Nothing fits these filters").waitFor();
+  await shown.getByRole("link", { name: "Usage" }).click();
+  await shown.getByRole("table", { name: "Usage" }).getByRole("row").nth(1).waitFor();
+  await examine("operator-usage", shown);
+  await shown.getByRole("link", { name: "Processes" }).click();
+  await shown.getByRole("table", { name: "Processes" }).getByRole("row").nth(1).waitFor();
+  await examine("operator-processes", shown);
+
+  await shown.goto(`${url}/console/operator/tenants/${id}`);
+  await shown.getByRole("button", { name: "Delete" }).click();
+  const confirm = shown.getByRole("alertdialog");
+  await confirm.getByRole("textbox").fill("Umbrella");
+  await examine("operator-delete-tenant", shown);
+  await shown.getByRole("button", { name: "Delete the tenant" }).click();
+  await shown.getByRole("heading", { name: "Tenants", level: 1 }).waitFor();
+  await shown.getByRole("link", { name: "Umbrella" }).waitFor({ state: "detached" });
+  assert.equal(await status(), 401);
+
+  // Without a membership the operator sees no tenant's own pages.
+  await shown.goto(home);
+  await shown.getByText("There is nothing here").waitFor();
+  await shown.context().close();
+};
