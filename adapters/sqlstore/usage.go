@@ -121,7 +121,8 @@ type foldKey struct {
 	removed bool
 }
 
-// Fold moves counts from where they are appended to their days.
+// Fold moves counts from where they are appended to their days. Those of a tenant that is being deleted stay for later, since
+// its deletion may take minutes, and others' counts must not wait for it; those of one that is gone go.
 func (s usageFolding) Fold(ctx context.Context, limit int) (n int, of []tenant.ID, err error) {
 	sums := make(map[foldKey]*usage.Counts)
 	err = s.EachRow(ctx, "take appended usage", func(rows *sql.Rows) error {
@@ -136,7 +137,9 @@ func (s usageFolding) Fold(ctx context.Context, limit int) (n int, of []tenant.I
 		sums[key].Add(c)
 		n++
 		return nil
-	}, `DELETE FROM usage_deltas WHERE (tenant_id, id) IN (SELECT d.tenant_id, d.id FROM usage_deltas d ORDER BY d.tenant_id, d.id LIMIT $1)
+	}, `WITH held AS MATERIALIZED (SELECT t.id FROM tenants t WHERE t.id IN (SELECT tenant_id FROM usage_deltas)`+s.store.dialect.KeepRows+`)
+		DELETE FROM usage_deltas WHERE (tenant_id, id) IN (SELECT d.tenant_id, d.id FROM usage_deltas d
+			WHERE d.tenant_id IN (SELECT id FROM held) OR NOT EXISTS (SELECT 1 FROM tenants g WHERE g.id = d.tenant_id) ORDER BY d.tenant_id, d.id LIMIT $1)
 		RETURNING tenant_id, day, removed, `+core.UsageColumns, limit)
 	if err != nil || n == 0 {
 		return 0, nil, s.failed(err)
@@ -171,11 +174,13 @@ func (s usageFolding) failed(err error) error {
 	return nil
 }
 
-// NoteKept writes what is kept where that has changed.
+// NoteKept writes what is kept where that has changed, except of tenants that are being deleted.
 func (s usageFolding) NoteKept(ctx context.Context, day usage.Day, at time.Time) error {
-	_, err := s.Exec(ctx, "note what is kept", `INSERT INTO usage_storage (tenant_id, day, bytes)
-		SELECT tenant_id, $1, CAST(sum(bytes) AS bigint) FROM tenant_storage GROUP BY tenant_id HAVING true
-		ON CONFLICT (tenant_id, day) DO UPDATE SET bytes = excluded.bytes WHERE usage_storage.bytes <> excluded.bytes`, string(day))
+	_, err := s.Exec(ctx, "note what is kept", `WITH kept AS (SELECT tenant_id, CAST(sum(bytes) AS bigint) AS bytes FROM tenant_storage GROUP BY tenant_id),
+		changed AS MATERIALIZED (SELECT k.tenant_id, k.bytes FROM kept k LEFT JOIN usage_storage u ON u.tenant_id = k.tenant_id AND u.day = $1
+			WHERE u.bytes IS NULL OR u.bytes <> k.bytes)
+		INSERT INTO usage_storage (tenant_id, day, bytes) SELECT t.id, $1, c.bytes FROM changed c JOIN tenants t ON t.id = c.tenant_id WHERE true`+s.store.dialect.KeepRows+`
+		ON CONFLICT (tenant_id, day) DO UPDATE SET bytes = excluded.bytes`, string(day))
 	if err == nil {
 		_, err = s.Exec(ctx, "note when", `UPDATE usage_turn SET stored_at = $1`, at.UTC())
 	}

@@ -76,8 +76,8 @@ func (s usageBudgets) Announce(ctx context.Context, all ...usage.Threshold) (fir
 		added[k] = true
 		return nil
 	}, `INSERT INTO usage_thresholds (tenant_id, month, budget, amount, percent)
-		SELECT r.tenant_id, r.month, r.budget, CAST(r.amount AS bigint), CAST(r.percent AS integer) FROM `+table+` JOIN tenants t ON t.id = r.tenant_id WHERE true
-		ON CONFLICT DO NOTHING RETURNING tenant_id, month, budget, amount, percent`, string(text))
+		SELECT r.tenant_id, r.month, r.budget, CAST(r.amount AS bigint), CAST(r.percent AS integer) FROM `+table+` JOIN tenants t ON t.id = r.tenant_id
+		WHERE true`+s.store.dialect.KeepRows+` ON CONFLICT DO NOTHING RETURNING tenant_id, month, budget, amount, percent`, string(text))
 	if err != nil {
 		return nil, s.Fail(err)
 	}

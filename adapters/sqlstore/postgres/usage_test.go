@@ -3,11 +3,17 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -65,6 +71,51 @@ func TestWhoeverCountsUsageWaitsForNobody(t *testing.T) {
 			return
 		default:
 		}
+	}
+}
+
+// The deletion of a tenant, which may take minutes, keeps nobody from folding what others used, nor from noting what is kept of them.
+func TestFoldingUsageWaitsForNoDeletion(t *testing.T) {
+	t.Parallel()
+	store, address := migrated(t)
+	startRuns(t, store, 1)
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	deletion, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = deletion.Rollback() }()
+	const another = `INSERT INTO tenants (id, name, status, settings, created_at, updated_at, revision) VALUES ('tenant_2', 'b', 'active', '{}', now(), now(), 1);
+		INSERT INTO usage_deltas (tenant_id, day, removed, runs_started) VALUES ('tenant_2', '2026-11-27', false, 1), ('tenant_gone', '2026-11-27', false, 1)`
+	if _, err := db.ExecContext(t.Context(), another); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := deletion.ExecContext(t.Context(), `SELECT FROM tenants WHERE id = $1 FOR UPDATE`, owner); err != nil { // as a deletion begins
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // that of whoever waits for the deletion
+	defer cancel()
+	err = store.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		_, of, err := st.Usage.Folding.Fold(ctx, 50)
+		if diff := cmp.Diff([]tenant.ID{"tenant_2", "tenant_gone"}, of); diff != "" {
+			t.Errorf("counts are folded of other tenants: %s", diff)
+		}
+		reached := usage.Threshold{Tenant: owner, Month: "2026-11-01", Budget: tenant.BudgetNames()[0], Limit: 1, Percent: 80}
+		first, err2 := st.Usage.Budgets.Announce(ctx, reached)
+		if len(first) != 0 {
+			t.Errorf("who is being deleted is told of %v", first)
+		}
+		return errors.Join(err, err2, st.Usage.Folding.NoteKept(ctx, "2026-11-27", noon))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, db, "usage_deltas"); n != 1 {
+		t.Errorf("%d counts are left of who is being deleted", n)
 	}
 }
 
