@@ -41,7 +41,7 @@ func (s usageBudgets) Standings(ctx context.Context, month usage.Day, of ...tena
 	}, `SELECT b.id, `+budgetColumns+`,
 		CASE WHEN b.budget_runs > 0 THEN (`+started+`usage_days`+ofMonth+`) + (`+started+`usage_deltas`+ofMonth+`) ELSE 0 END,
 		CASE WHEN b.budget_live > 0 THEN (SELECT count(*) FROM live_runs l WHERE l.tenant_id = b.id) ELSE 0 END,
-		CASE WHEN b.budget_bytes > 0 OR $3 > 0 THEN (SELECT CAST(coalesce(sum(k.bytes), 0) AS bigint) FROM tenant_storage k WHERE k.tenant_id = b.id) ELSE 0 END
+		CASE WHEN b.budget_bytes > 0 OR CAST($3 AS bigint) > 0 THEN (SELECT CAST(coalesce(sum(k.bytes), 0) AS bigint) FROM tenant_storage k WHERE k.tenant_id = b.id) ELSE 0 END
 		FROM `+table+` JOIN tenants b ON b.id = r.tenant_id ORDER BY b.id`, parameter, string(month), s.store.BytesKept)
 	return all, err
 }

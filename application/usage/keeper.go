@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	keepPause    = 5 * time.Second
-	noteKept     = time.Minute // how often it is noted what is kept
-	foldBatch    = 5000
-	flushTimeout = 5 * time.Second // of what a process writes down when it ends
+	keepPause     = 5 * time.Second
+	noteKept      = time.Minute // how often it is noted what is kept
+	foldBatch     = 5000
+	announceBatch = 100             // tenants of a unit
+	flushTimeout  = 5 * time.Second // of what a process writes down when it ends
 )
 
 // Keeper implements inbound.UsageKeeper. Of several processes, the one that holds the turn folds for one unit of work, and the others go on.
@@ -93,28 +94,33 @@ func (k *Keeper) Fold(ctx context.Context) error {
 		return err
 	})
 	for n := foldBatch; err == nil && waiting && n == foldBatch; {
-		n, err = k.foldSome(ctx)
+		var of []tenant.ID
+		if n, of, err = k.foldSome(ctx); err != nil {
+			return err
+		}
+		for some := range slices.Chunk(of, announceBatch) {
+			err = errors.Join(err, k.work.Do(outbound.WithYieldingWrite(ctx), func(ctx context.Context, st outbound.Stores) error {
+				return k.announce(ctx, st, nil, some...)
+			}))
+		}
 	}
 	return err
 }
 
-func (k *Keeper) foldSome(ctx context.Context) (n int, err error) {
+// foldSome folds for one unit. What is announced of it has units of its own: it reads much, and folding must not depend on it.
+func (k *Keeper) foldSome(ctx context.Context) (n int, of []tenant.ID, err error) {
 	err = k.work.Do(outbound.WithYieldingWrite(ctx), func(ctx context.Context, st outbound.Stores) error {
-		n = 0
+		n, of = 0, nil
 		notedAt, ok, err := st.Usage.Folding.Hold(ctx)
 		if err != nil || !ok {
 			return err
 		}
-		var of []tenant.ID
 		if n, of, err = st.Usage.Folding.Fold(ctx, foldBatch); err != nil {
-			return err
-		}
-		if err := k.announce(ctx, st, nil, of...); err != nil {
 			return err
 		}
 		return k.noteKept(ctx, st, notedAt)
 	})
-	return n, err
+	return n, of, err
 }
 
 // announce tells tenants of the thresholds that they have reached, each once in a month. Of those that are full the live runs were as

@@ -119,6 +119,24 @@ func TestFoldingUsageWaitsForNoDeletion(t *testing.T) {
 	}
 }
 
+// The gateway's own bound on what is kept is more than PostgreSQL takes a parameter for unless it is told.
+func TestWhatIsUsedIsReadWithTheBoundOfTheGateway(t *testing.T) {
+	t.Parallel()
+	store, _ := migrated(t)
+	store.BytesKept = 10 << 30
+	startRuns(t, store, 1)
+	err := store.View(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		found, err := st.Usage.Budgets.Standings(ctx, "2026-11-01", owner)
+		if err == nil && (len(found) != 1 || found[0].Budgets.BytesKept != 10<<30) {
+			t.Errorf("the standings are %+v", found)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // startedOf is how many runs of the tenant were counted.
 func startedOf(t *testing.T, store outbound.UnitOfWork) (started int64, err error) {
 	t.Helper()
