@@ -46,7 +46,7 @@ export default async ({ page, assert, call, open, picture }) => {
   await page.getByRole("region", { name: "Timeline" }).getByText("run.failed").waitFor();
   await picture("run");
   await open(`runs/${runs[20].id}`);
-  await page.getByRole("button", { name: "Send the answer" }).waitFor();
+  await page.getByRole("button", { name: "Yes", exact: true }).waitFor();
   await page.getByRole("region", { name: "Graph" }).getByText("Waiting").waitFor();
   await picture("question", "dark");
 };

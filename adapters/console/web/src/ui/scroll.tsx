@@ -14,7 +14,7 @@ export function Scroll({ label, className = "", children }: Props) {
     observer.observe(current);
     for (const child of current.children) observer.observe(child);
     return () => observer.disconnect();
-  }, []);
+  }); // each time: a table may have taken the place of its skeleton
   return (
     <div ref={part} className={className} {...(scrolls && { tabIndex: 0, role: "region", "aria-label": label })}>
       {children}
