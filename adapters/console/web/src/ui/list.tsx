@@ -89,7 +89,8 @@ export function Table<T>({ label, columns, rowKey, items, isDimmed }: TableProps
   return (
     <Scroll label={label} className="relative overflow-x-auto rounded-lg border border-line bg-panel">
       <table aria-label={label} aria-busy={!items || undefined} className={`w-full border-collapse text-left ${isDimmed ? "opacity-60" : ""}`}>
-        <thead>
+        <thead className={items ? "" : "invisible"}>
+          {/* until it is known how wide columns are */}
           <tr className="border-b border-line text-quiet">
             {columns.map((column, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: columns stay where they are

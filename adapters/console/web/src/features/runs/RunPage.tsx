@@ -72,11 +72,11 @@ export default function RunPage() {
       <Facts>
         <Fact label={t`State`} value={<StateBadge of={runStates[run.status]} />} />
         <Fact label={t`Workflow`} value={<Link to={`/t/${tenantId}/workflows/${run.workflowId}`}>{workflow.data?.name ?? run.workflowId}</Link>} />
-        <Fact label={t`Version`} value={version.data?.version} />
+        <Fact label={t`Version`} value={version.data?.version ?? (version.isPending ? "…" : undefined)} />
         <Fact label={t`Started by`} value={<code>{run.cause}</code>} />
         <Fact label={t`Created`} value={<Time at={run.createdAt} />} />
-        <Fact label={t`Waited for a worker`} value={spanOf(run.createdAt, run.startedAt)} />
-        <Fact label={t`Took`} value={spanOf(run.startedAt, run.finishedAt)} />
+        <Fact label={t`Waited for a worker`} value={spanOf(run.createdAt, run.startedAt) ?? (isOver ? undefined : "…")} />
+        <Fact label={t`Took`} value={spanOf(run.startedAt, run.finishedAt) ?? (isOver ? undefined : "…")} />
         <Fact label={t`Identifier`} value={<Identifier id={run.id} />} />
         <Fact
           label={t`Started by the run`}
