@@ -1,6 +1,7 @@
 package firing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -43,13 +44,19 @@ func (s *startRequest) checkDelivery(ctx context.Context) error {
 	if s.delivery == nil || s.delivery.key == "" {
 		return nil
 	}
-	return s.service.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		holder, err := st.Hooks.Keys.Holder(ctx, outbound.HookKey{Tenant: s.who.Tenant(), Key: s.delivery.key}, s.now)
-		if err == nil && holder != "" {
-			err = &errDuplicate{holder}
-		}
-		return err
-	})
+	return s.service.work.Read(ctx, s.checkKey)
+}
+
+// checkKey looks whether the key of the delivery stands for a run.
+func (s *startRequest) checkKey(ctx context.Context, st outbound.Stores) error {
+	if s.delivery == nil || s.delivery.key == "" {
+		return nil
+	}
+	holder, err := st.Hooks.Keys.Holder(ctx, outbound.HookKey{Tenant: s.who.Tenant(), Key: s.delivery.key}, s.now)
+	if err == nil && holder != "" {
+		err = &errDuplicate{holder}
+	}
+	return err
 }
 
 // replayOf is the delivery that the runs repeat; empty for none.
@@ -217,7 +224,7 @@ func (f *Service) deliverOne(ctx context.Context, d inbound.HookDelivery, part *
 			return err
 		}
 		if refused := s.refuse(ctx, f.allowance.In(st), found); refused != nil {
-			return refused
+			return cmp.Or(s.checkKey(ctx, st), refused)
 		}
 		if fired, err = s.start(ctx, st, found); err != nil || fired.Skipped != "" {
 			return err

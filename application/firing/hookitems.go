@@ -87,8 +87,14 @@ func wholeKey(d inbound.HookDelivery, begun hook.DeliveryID) outbound.HookKey {
 
 // concludeItems notes what the delivery came to. Its error is for the sender, who repeats it unless it was rejected.
 func (f *Service) concludeItems(ctx context.Context, d inbound.HookDelivery, all *items) error {
-	if all.stopped != nil && domain.KindOf(all.stopped) != domain.Conflict && (all.started > 0 || !isBudget(all.stopped)) {
-		return all.stopped
+	if all.stopped != nil && domain.KindOf(all.stopped) != domain.Conflict {
+		begun, err := all.started > 0 || !isBudget(all.stopped), error(nil)
+		if !begun {
+			begun, err = f.startedWithin(ctx, d, all.begun)
+		}
+		if begun || err != nil {
+			return cmp.Or(err, all.stopped)
+		}
 	}
 	if all.started > 0 {
 		return nil
@@ -108,6 +114,27 @@ func (f *Service) concludeItems(ctx context.Context, d inbound.HookDelivery, all
 		return failed
 	}
 	return err
+}
+
+// startedWithin says whether items without keys were started, by whichever delivery. Those are known as long as it has not ended.
+func (f *Service) startedWithin(ctx context.Context, d inbound.HookDelivery, begun hook.DeliveryID) (started bool, err error) {
+	if begun == "" {
+		return false, nil
+	}
+	err = f.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		for i := 0; i < len(d.Read.Items) && !started; i++ {
+			if d.Key(i) != "" {
+				continue
+			}
+			holder, err := st.Hooks.Keys.Holder(ctx, outbound.HookKey{Tenant: d.Hook.Tenant(), Key: d.KeyWithin(begun, i)}, d.Received.At)
+			if err != nil {
+				return err
+			}
+			started = holder != ""
+		}
+		return nil
+	})
+	return started, err
 }
 
 // isBudget says whether runs are refused since there are too many.

@@ -78,7 +78,8 @@ func (s *Service) ReplayOnce(ctx context.Context, scope tenant.Scope, of trigger
 	return err
 }
 
-// replay goes round what the keys of deliveries stand for, but not round the filter.
+// replay goes round what the keys of deliveries stand for, but not round the filter. What was rejected has started nothing: its
+// sender may have repeated it since, so that its own key tells whether it is to start anything.
 func (s *Service) replay(ctx context.Context, scope tenant.Scope, of trigger.ID, id hook.DeliveryID, once string) (*hook.Received, error) {
 	h, before, err := s.kept(ctx, scope, of, id)
 	if err != nil {
@@ -96,6 +97,7 @@ func (s *Service) replay(ctx context.Context, scope tenant.Scope, of trigger.ID,
 	}
 	now := s.clock.Now()
 	made := s.received(h, now)
+	made.Anew = before.Verdict == hook.Rejected
 	made.ReplayOf, made.Once, made.Request, made.Client = before.ID, once, before.Request, before.Client
 	if err := s.deliver(ctx, open, made, before.Request); err != nil {
 		return nil, err

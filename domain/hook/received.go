@@ -56,6 +56,7 @@ type Received struct {
 	ReplayOf DeliveryID // the delivery that this one repeats; empty for none
 	Size     int64      // as it is stored, in bytes; 0 until then
 	Once     string     // what a repetition is made once for; empty for every time it is asked for. It is not stored
+	Anew     bool       // it repeats one that was rejected, and starts what that did not. It is not stored
 
 	// Request is empty in lists. Its Origin and Token are never kept, nor the token within its
 	// Address.

@@ -92,11 +92,12 @@ type HookDelivery struct {
 	Ingest   bool // as an event
 }
 
-// Key is that of an item, or of the whole delivery; empty where it is repeated.
+// Key is that of an item, or of the whole delivery. Where it is repeated it is another one, or empty, unless the first one was rejected.
 func (d HookDelivery) Key(i int) string {
+	key := d.Read.Items[i].Key
 	switch r := d.Received; {
-	case r.ReplayOf == "":
-		return d.Read.Items[i].Key
+	case r.ReplayOf == "", r.Anew && key != "":
+		return key
 	case r.Once == "":
 		return ""
 	default:

@@ -113,10 +113,11 @@ func (s jobs) Collect(ctx context.Context, j *job.Job, limit int) (int, error) {
 	return int(n), err
 }
 
-// collectDeliveries collects deliveries to a hook. None that was refused is ever run.
+// collectDeliveries collects deliveries to a hook. None that was refused is ever run, and of a repeat that was rejected the first one is.
 func (s jobs) collectDeliveries(ctx context.Context, j *job.Job, f run.Filter, limit int) (int, error) {
 	n, err := s.Exec(ctx, "collect the deliveries of a job", `INSERT INTO job_runs (tenant_id, job_id, run_id) SELECT tenant_id, CAST($2 AS text), id FROM hook_deliveries
-		WHERE tenant_id = $1 AND trigger_id = $3 AND received_at >= $4 AND received_at < $5 AND NOT refused AND (CAST($6 AS text) = '' OR verdict = $6) LIMIT $7`,
+		WHERE tenant_id = $1 AND trigger_id = $3 AND received_at >= $4 AND received_at < $5 AND NOT refused
+			AND NOT (verdict = 'rejected' AND replay_of <> '') AND (CAST($6 AS text) = '' OR verdict = $6) LIMIT $7`,
 		string(j.Tenant()), string(j.ID()), string(f.Trigger), *f.From, *f.To, j.Verdict(), limit)
 	return int(n), err
 }
