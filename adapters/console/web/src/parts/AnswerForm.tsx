@@ -10,13 +10,14 @@ type Props = { pauseId: string; question: Question; until?: string; onDone: () =
 export function AnswerForm({ pauseId, question, until, onDone, onCancel }: Props) {
   const { t } = useLingui();
   const { api } = useTenant();
-  const { mutate, error, isPending } = api.useMutation("post", "/pauses/{id}/answer", {
+  const { mutate, error, isPending, isSuccess } = api.useMutation("post", "/pauses/{id}/answer", {
     onSuccess: () => {
       toast(t`The run goes on with your answer`);
       void onDone();
     },
   });
   const send = (input: unknown) => mutate({ params: { path: { id: pauseId } }, body: { input } as Schemas["AnswerPause"] });
+  const isBusy = isPending || isSuccess; // who has answered waits for the page to go on
   const isYesNo = question.inputType === "boolean";
   return (
     <Form error={error} onSubmit={(form) => send(answerOf(question, (path) => String(form.get(path) ?? "")))}>
@@ -41,13 +42,13 @@ export function AnswerForm({ pauseId, question, until, onDone, onCancel }: Props
       <DialogButtons>
         {isYesNo ? (
           <>
-            <Button icon={X} label={t`No`} isBusy={isPending} onClick={() => send(false)} />
-            <Button icon={Check} look="primary" label={t`Yes`} isBusy={isPending} onClick={() => send(true)} />
+            <Button icon={X} label={t`No`} isBusy={isBusy} onClick={() => send(false)} />
+            <Button icon={Check} look="primary" label={t`Yes`} isBusy={isBusy} onClick={() => send(true)} />
           </>
         ) : (
           <>
             {onCancel && <Button label={t`Cancel`} onClick={onCancel} />}
-            <Button type="submit" look="primary" label={t({ message: "Answer", context: "to answer" })} isBusy={isPending} />
+            <Button type="submit" look="primary" label={t({ message: "Answer", context: "to answer" })} isBusy={isBusy} />
           </>
         )}
       </DialogButtons>

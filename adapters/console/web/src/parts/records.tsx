@@ -1,5 +1,4 @@
 import { useLingui } from "@lingui/react/macro";
-import { keepPreviousData } from "@tanstack/react-query";
 import { type ComponentProps, useEffect, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { Combobox, Field, useSearchParameters } from "@/ui";
@@ -32,7 +31,7 @@ function RecordBox({ of, takes = () => true, value, ...box }: BoxProps) {
     const timer = setTimeout(setSearch, typed ? 200 : 0, typed);
     return () => clearTimeout(timer);
   }, [typed]);
-  const { data, hasNextPage, isFetching, fetchNextPage } = api.useInfiniteQuery(
+  const { data, error, refetch, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = api.useInfiniteQuery(
     "get",
     of,
     {
@@ -45,19 +44,21 @@ function RecordBox({ of, takes = () => true, value, ...box }: BoxProps) {
       initialPageParam: 0,
       getNextPageParam: ({ offset, limit, total }: { offset: number; limit: number; total: number }) =>
         offset + limit < total ? offset + limit : undefined,
-      placeholderData: keepPreviousData,
       enabled: search !== undefined,
     },
   );
+  const isCurrent = typed === search; // what was found for another text is not to be chosen
   const found: Record[] | undefined = data?.pages.flatMap(({ items }) => items as Record[]).filter(takes);
   return (
     <Combobox
       {...box}
       value={value}
       name={name}
-      choices={found?.map(({ id, name }) => ({ value: id, label: name }))}
+      choices={isCurrent ? found?.map(({ id, name }) => ({ value: id, label: name })) : undefined}
       onSearch={setTyped}
-      onMore={() => hasNextPage && !isFetching && void fetchNextPage()}
+      onMore={() => isCurrent && hasNextPage && !isFetching && !isFetchNextPageError && void fetchNextPage()}
+      error={isCurrent ? error : undefined}
+      onRetry={() => void (isFetchNextPageError ? fetchNextPage() : refetch())}
     />
   );
 }

@@ -1,6 +1,7 @@
 import { useLingui } from "@lingui/react/macro";
 import { ChevronDown } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { ErrorPanel } from "./error";
 import { inputLook } from "./form";
 
 export type Choice = { value: string; label: string };
@@ -18,6 +19,9 @@ type Props = {
   onSearch: (text: string | undefined) => void;
   /** Reads more of the list, as somebody comes to its end. */
   onMore: () => void;
+  /** Why the list, or more of it, could not be read. */
+  error?: unknown;
+  onRetry: () => void;
   className?: string;
   id?: string;
   "aria-label"?: string;
@@ -26,7 +30,7 @@ type Props = {
 };
 
 /** Chooses one of many, which the server finds by a few letters. It is used as a select is, by mouse or by keys. */
-export function Combobox({ value, name, first, choices, onChange, onSearch, onMore, className = "", ...field }: Props) {
+export function Combobox({ value, name, first, choices, onChange, onSearch, onMore, error, onRetry, className = "", ...field }: Props) {
   const { t } = useLingui();
   const id = useId();
   const [text, setText] = useState<string | undefined>(undefined); // while the list is open
@@ -55,7 +59,7 @@ export function Combobox({ value, name, first, choices, onChange, onSearch, onMo
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && !isOpen) search("");
     else if (step) setAt((active + step + shown.length) % Math.max(1, shown.length));
-    else if (event.key === "Enter" && isOpen) choose(shown[active]);
+    else if (event.key === "Enter" && isOpen) error && !choices ? onRetry() : choose(shown[active]);
     else if (event.key === "Escape" && isOpen) close();
     else return;
     event.preventDefault();
@@ -81,13 +85,16 @@ export function Combobox({ value, name, first, choices, onChange, onSearch, onMo
       />
       <ChevronDown aria-hidden className="pointer-events-none absolute top-2 right-2 size-4 text-quiet" />
       {isOpen && (
-        <div className="absolute z-20 mt-1 w-full min-w-48 rounded-md border border-line bg-raised p-1 shadow-lg">
+        <div
+          className="absolute z-20 mt-1 w-full min-w-48 rounded-md border border-line bg-raised p-1 shadow-lg"
+          onPointerDown={(event) => event.preventDefault()} // the text keeps the focus
+        >
           <div
             ref={list}
             id={`${id}-list`}
             role="listbox"
             aria-label={t`Found`}
-            aria-busy={!choices || undefined}
+            aria-busy={(!choices && !error) || undefined}
             className="max-h-52 overflow-y-auto"
             onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => scrollTop + clientHeight > scrollHeight - 40 && onMore()}
           >
@@ -99,7 +106,6 @@ export function Combobox({ value, name, first, choices, onChange, onSearch, onMo
                 tabIndex={-1}
                 aria-selected={choice.value === value}
                 className={`cursor-pointer truncate rounded px-2 py-1.5 ${place === active ? "bg-hover" : ""} ${choice.value === value ? "font-medium" : ""}`}
-                onPointerDown={(event) => event.preventDefault()} // the text keeps the focus
                 onPointerMove={() => setAt(place)}
                 onClick={() => choose(choice)}
                 onKeyDown={onKey}
@@ -108,6 +114,7 @@ export function Combobox({ value, name, first, choices, onChange, onSearch, onMo
               </div>
             ))}
           </div>
+          {error ? <ErrorPanel error={error} onRetry={onRetry} /> : null}
           <p role="status" className={choices?.length === 0 ? "p-2 text-quiet" : "sr-only"}>
             {choices?.length === 0 && t`Nothing has this name.`}
           </p>

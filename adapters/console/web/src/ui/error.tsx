@@ -21,9 +21,9 @@ export function ErrorPanel({ error, onRetry, only }: { error: unknown; onRetry?:
   const isNetwork = error instanceof TypeError;
   const named = Object.entries(fields ?? {}).filter(([field]) => !only || only.includes(field));
   return (
-    <div role="alert" className="flex gap-3 rounded-md border border-danger bg-panel p-3">
+    <div role="alert" className="flex flex-wrap gap-3 rounded-md border border-danger bg-panel p-3">
       <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-danger" />
-      <div className="min-w-0 flex-1">
+      <div className="min-w-32 flex-1">
         <p className="font-medium break-words">{isNetwork ? t`The gateway does not answer. Check the connection and try again.` : message}</p>
         {named.length > 0 && (
           <ul className="list-disc pl-5">

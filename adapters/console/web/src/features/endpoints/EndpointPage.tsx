@@ -173,9 +173,7 @@ export default function EndpointPage() {
           </p>
           <ul className="list-disc pl-5">
             <li>{t`its secret`}</li>
-            <li>
-              <Trans>its {deliveries.data?.total ?? 0} deliveries, also those that are still to be made</Trans>
-            </li>
+            <li>{t`its deliveries, also those that are still to be made`}</li>
           </ul>
         </Confirm>
       )}

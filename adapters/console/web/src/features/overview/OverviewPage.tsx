@@ -29,7 +29,7 @@ export default function OverviewPage() {
   const failures = api.useQuery("get", "/runs", { params: { query: { limit: 5, status: "failed" } } }, options);
   const to = (path: string) => `/t/${id}/${path}`;
   const { median, p95 } = spread(completed.data?.items ?? []);
-  const error = lastHour.error ?? failed.error ?? questions.error;
+  const unread = [lastHour, failed, all, questions, completed].filter(({ error }) => error);
 
   const columns: Column<Run>[] = [
     {
@@ -41,26 +41,27 @@ export default function OverviewPage() {
   ];
   return (
     <Page title={t`Overview`}>
-      {error && <ErrorPanel error={error} onRetry={() => void lastHour.refetch()} />}
+      {unread[0] && <ErrorPanel error={unread[0].error} onRetry={() => unread.forEach((query) => void query.refetch())} />}
       <div className="grid grid-cols-[repeat(auto-fit,minmax(11rem,1fr))] gap-3">
-        <Figure label={t`Runs a minute, last hour`} value={lastHour.data && perMinute(lastHour.data.total)} to={to("runs")} />
+        <Figure label={t`Runs a minute, last hour`} value={shownOf(lastHour, ({ total }) => perMinute(total))} to={to("runs")} />
         <Figure
           label={t`Failed, last 24 hours`}
-          value={failed.data && number(failed.data.total)}
+          value={shownOf(failed, ({ total }) => number(total))}
           note={all.data && failed.data && all.data.total > 0 && t`of ${number(all.data.total)}`}
           isBad={(failed.data?.total ?? 0) > 0}
           to={to("runs?status=failed")}
         />
-        <Figure label={t`Waiting for people`} value={questions.data && number(questions.data.total)} to={to("questions")} />
+        <Figure label={t`Waiting for people`} value={shownOf(questions, ({ total }) => number(total))} to={to("questions")} />
         <Figure
           label={t`Typical duration`}
-          value={completed.data && (median === undefined ? "—" : duration(median))}
+          value={shownOf(completed, () => (median === undefined ? "—" : duration(median)))}
           note={p95 !== undefined && t`95 of 100 within ${duration(p95)}`}
           to={to("runs?status=completed")}
         />
       </div>
       <Section title={t`Last failures`}>
-        {failures.data?.items.length === 0 ? (
+        {failures.error && <ErrorPanel error={failures.error} onRetry={() => void failures.refetch()} />}
+        {failures.error && !failures.data ? null : failures.data?.items.length === 0 ? (
           <Empty title={t`No run has failed`}>
             <Trans>
               Open a{" "}
@@ -76,6 +77,12 @@ export default function OverviewPage() {
       </Section>
     </Page>
   );
+}
+
+/** What a query says, nothing while it is read, and a dash where it cannot be. */
+function shownOf<T>({ data, error }: { data?: T | undefined; error: unknown }, text: (data: T) => string): string | undefined {
+  if (data) return text(data);
+  return error ? "—" : undefined;
 }
 
 function perMinute(inAnHour: number): string {

@@ -5,13 +5,20 @@ import { nodeStates } from "@/parts";
 import { Button, inputLook, Json, Section, StateBadge, Time } from "@/ui";
 
 type Node = Schemas["RunNode"];
-type Props = { node: Node; nodes: Node[]; nameOf: (nodeId: string) => string; onSelect: (nodeId: string) => void; onRerun?: () => void };
+type Props = {
+  node: Node;
+  nodes: Node[];
+  nameOf: (nodeId: string) => string;
+  onSelect: (nodeId: string) => void;
+  onRerun?: () => void;
+  isBusy: boolean;
+};
 
 /** What became of one node: what it got and gave, its log and its error. */
-export function NodePanel({ node, nodes, nameOf, onSelect, onRerun }: Props) {
+export function NodePanel({ node, nodes, nameOf, onSelect, onRerun, isBusy }: Props) {
   const { t } = useLingui();
   return (
-    <Section title={t`Node`} actions={onRerun && <Button icon={Repeat} label={t`Run again from here`} onClick={onRerun} />}>
+    <Section title={t`Node`} actions={onRerun && <Button icon={Repeat} label={t`Run again from here`} isBusy={isBusy} onClick={onRerun} />}>
       <div className="flex flex-col gap-3 rounded-lg border border-line bg-panel p-4">
         <div className="flex flex-wrap items-center gap-3">
           <select

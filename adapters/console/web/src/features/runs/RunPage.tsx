@@ -104,7 +104,7 @@ export default function RunPage() {
           return (
             pauseId &&
             question && (
-              <div key={nodeId} className="flex flex-col gap-3 rounded-lg border border-warn bg-panel p-4">
+              <div key={pauseId} className="flex flex-col gap-3 rounded-lg border border-warn bg-panel p-4">
                 <p className="font-medium">{question.title || question.prompt || nameOf(nodeId)}</p>
                 <AnswerForm pauseId={pauseId} question={question} until={until} onDone={reload} />
               </div>
@@ -123,6 +123,7 @@ export default function RunPage() {
           nameOf={nameOf}
           onSelect={setSelected}
           onRerun={can("approver") && isOver && run.index === undefined ? () => rerun(node.nodeId) : undefined}
+          isBusy={isBusy}
         />
       )}
       <Children runId={runId} />

@@ -18,14 +18,30 @@ export function useHistory(runId: string, again: number): Entry[] {
       setEntries((before) => [...before, ...next]);
     };
     setEntries([]);
-    const stop = follow(`${base}api/t/${id}/runs/${runId}/stream`, {
-      onEvent: ({ event, data }) => {
-        if (event === "end") return stop();
-        waiting.push(JSON.parse(data) as Entry);
-        frame ||= requestAnimationFrame(show); // thousands come at once
-      },
-    });
+    let last = "";
+    let isOver = false;
+    let stop = () => {};
+    // A tab that nobody sees gives its connection to the others, of which a browser has six, and goes on where it was.
+    const read = () => {
+      stop();
+      if (isOver || document.hidden) return;
+      stop = follow(`${base}api/t/${id}/runs/${runId}/stream`, {
+        lastEventId: last,
+        onEvent: ({ id, event, data }) => {
+          if (event === "end") {
+            isOver = true;
+            return stop();
+          }
+          last = id;
+          waiting.push(JSON.parse(data) as Entry);
+          frame ||= requestAnimationFrame(show); // thousands come at once
+        },
+      });
+    };
+    document.addEventListener("visibilitychange", read);
+    read();
     return () => {
+      document.removeEventListener("visibilitychange", read);
       stop();
       cancelAnimationFrame(frame);
     };

@@ -1,4 +1,4 @@
-import { Trans, useLingui } from "@lingui/react/macro";
+import { useLingui } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { FlaskConical, Pencil, Power, RefreshCw, Trash2, Webhook } from "lucide-react";
 import { useState } from "react";
@@ -76,7 +76,7 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
     setDoing(null);
     if (parameters.doing) setParameters({ ...parameters, doing: undefined });
   };
-  const form = (doing === "edit" || (parameters.doing === "hook" && isNone)) && (
+  const form = can("editor") && (doing === "edit" || (parameters.doing === "hook" && isNone)) && (
     <HookForm
       trigger={trigger}
       hook={hook ?? undefined}
@@ -228,12 +228,7 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
             await refetch();
           }}
         >
-          <p>
-            <Trans>
-              Its address answers no more, and the {deliveries.data?.total ?? 0} deliveries that it has received are gone for good. The trigger and
-              its runs stay.
-            </Trans>
-          </p>
+          <p>{t`Its address answers no more, and the deliveries that it has received are gone for good. The trigger and its runs stay.`}</p>
         </Confirm>
       )}
     </>

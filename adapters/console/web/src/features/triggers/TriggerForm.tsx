@@ -43,7 +43,14 @@ export function TriggerForm({ trigger, workflowId, onClose, onDone }: Props) {
       <TextField name="name" label={t`Name`} defaultValue={trigger?.name} maxLength={255} autoFocus />
       {!trigger && (
         <>
-          <RecordField of="/workflows" name="workflow" label={t`Workflow`} first={t`Choose one`} value={workflow} onChange={setWorkflow} />
+          <RecordField
+            of="/workflows"
+            name={workflow ? "workflow" : "workflowVersionId"} // where no workflow is chosen, it is here that the version is missing
+            label={t`Workflow`}
+            first={t`Choose one`}
+            value={workflow}
+            onChange={setWorkflow}
+          />
           {workflow && (
             <SelectField
               key={active?.id ?? workflow}

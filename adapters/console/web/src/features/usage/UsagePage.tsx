@@ -1,7 +1,22 @@
 import { useLingui } from "@lingui/react/macro";
 import { keepPreviousData } from "@tanstack/react-query";
 import { type Schemas, useTenant } from "@/api";
-import { Bars, bytes, type Column, ErrorPanel, Fact, Facts, Filters, number, Page, Section, SelectFilter, Table, useSearchParameters } from "@/ui";
+import {
+  Bars,
+  bytes,
+  type Column,
+  ErrorPanel,
+  Fact,
+  Facts,
+  Filters,
+  number,
+  Page,
+  Section,
+  SelectFilter,
+  Skeleton,
+  Table,
+  useSearchParameters,
+} from "@/ui";
 import { periodOf } from "./period";
 
 type Item = Schemas["UsageItem"];
@@ -92,9 +107,10 @@ export default function UsagePage() {
               }))}
             />
           </Section>
+          <Table label={t`Usage`} columns={columns} rowKey={(item) => item.start} items={[...data.items].reverse()} />
         </>
       )}
-      {!(error && !data) && <Table label={t`Usage`} columns={columns} rowKey={(item) => item.start} items={data && [...data.items].reverse()} />}
+      {!data && !error && <Skeleton lines={12} />}
     </Page>
   );
 }

@@ -108,7 +108,7 @@ export default function WorkflowPage() {
       </Facts>
       <Section title={t`Versions`}>
         {versions.error && <ErrorPanel error={versions.error} onRetry={() => void versions.refetch()} />}
-        {versions.data?.total === 0 ? (
+        {versions.error && !versions.data ? null : versions.data?.total === 0 ? (
           <Empty title={t`There is no version yet`}>{t`Create a version with the API, or import a workflow that has one.`}</Empty>
         ) : (
           <Table<Version>
@@ -135,7 +135,8 @@ export default function WorkflowPage() {
         )}
       </Section>
       <Section title={t`Last runs`} actions={<Link to={`/t/${tenantId}/runs?workflowId=${workflowId}`}>{t`All runs`}</Link>}>
-        {runs.data?.total === 0 ? (
+        {runs.error && <ErrorPanel error={runs.error} onRetry={() => void runs.refetch()} />}
+        {runs.error && !runs.data ? null : runs.data?.total === 0 ? (
           <Empty title={t`It has not run yet`} />
         ) : (
           <Table
@@ -169,11 +170,13 @@ export default function WorkflowPage() {
         >
           <p>{t`These go with it, for good:`}</p>
           <ul className="list-disc pl-5">
+            <li>{versions.data ? <Trans>{versions.data.total} versions</Trans> : t`its versions`}</li>
             <li>
-              <Trans>{versions.data?.total ?? 0} versions</Trans>
-            </li>
-            <li>
-              <Trans>{triggers.data?.total ?? 0} triggers: their addresses answer no more</Trans>
+              {triggers.data ? (
+                <Trans>{triggers.data.total} triggers: their addresses answer no more</Trans>
+              ) : (
+                t`its triggers: their addresses answer no more`
+              )}
             </li>
           </ul>
           <p>{t`Runs that have not ended are cancelled. All of its runs can still be read.`}</p>
