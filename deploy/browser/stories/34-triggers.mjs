@@ -22,6 +22,32 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
   const id = () => new URL(page.url()).pathname.split("/").at(-1);
   tolerate(/404/); // it asks whether there is a hook, and for a trigger that goes
 
+  // Who chooses no workflow is told where, and Enter chooses nothing that the text does not find.
+  await open("triggers");
+  await main.getByRole("button", { name: "Create a trigger" }).first().waitFor();
+  await page.keyboard.press("c");
+  await dialog.getByLabel("Name").fill("Orders");
+  tolerate(/400/);
+  await page.getByRole("button", { name: "Create the trigger" }).click();
+  const workflow = dialog.getByRole("combobox", { name: "Workflow" });
+  await workflow.and(page.locator("[aria-invalid=true]")).waitFor();
+  await workflow.click();
+  await dialog.getByRole("option", { name: "Example: notice large orders" }).waitFor();
+  await workflow.fill("no workflow has this name");
+  await workflow.press("Enter");
+  assert.equal(await workflow.inputValue(), "no workflow has this name");
+  await dialog.getByText("Nothing has this name").waitFor();
+  // A search that fails says so, and can be tried again.
+  const searched = (address) => address.pathname.endsWith("/workflows") && address.searchParams.get("search") === "large";
+  await page.route(searched, (route) => route.fulfill({ status: 400, json: { code: "invalid", message: "The search failed", requestId: "request" } }));
+  await workflow.fill("large");
+  await dialog.getByText("The search failed").waitFor();
+  await page.unroute(searched);
+  await dialog.getByRole("button", { name: "Try again" }).click();
+  await dialog.getByRole("option", { name: "Example: notice large orders" }).click();
+  await dialog.getByLabel("Version").waitFor();
+  await page.keyboard.press("Escape");
+
   await create("Orders", "event");
   await dialog.getByLabel("Event").fill("order.created");
   await dialog.getByLabel("Filter").fill("payload.amount >= ");
