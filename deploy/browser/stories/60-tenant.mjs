@@ -1,7 +1,10 @@
-// The tenant's own things: sub-tenants with their embed tokens, settings, and the audit log that says who did all this.
+// The tenant's own things: its usage, sub-tenants with their embed tokens, settings, and the audit log that says who did all this.
 import { readFileSync } from "node:fs";
 
 export default async ({ page, assert, call, examine, open, tolerate }) => {
+  await open("usage");
+  await page.getByRole("table", { name: "Usage" }).getByRole("row").nth(1).waitFor();
+  await examine("usage");
   await open("sub-tenants");
   await page.getByText("No sub-tenant is registered yet").waitFor();
   await page.keyboard.press("c");
