@@ -48,7 +48,7 @@ func (s erasures) RemovePart(ctx context.Context, j *job.Job) (next string, remo
 	case job.Jobs:
 		next, removed.Jobs, err = p.jobs(ctx, j.ID())
 	case job.Keys:
-		removed.Keys, err = p.keys(ctx)
+		next, removed.Keys, err = p.keys(ctx)
 	case job.Notices:
 		err = p.notices(ctx, j.Erasure().Subject)
 	case job.ErasedRuns:
@@ -111,7 +111,7 @@ func nextOfPart(table, keys, at string, columns ...string) string {
 }
 
 // hookDeliveries removes deliveries that name somebody, or a run that was removed. Where somebody is meant, one that nobody can
-// decrypt is removed, too.
+// decrypt is removed, too; where nobody is, none is decrypted.
 func (p erasedPart) hookDeliveries(ctx context.Context) (next string, removed int, err error) {
 	trg, id := p.cut()
 	var rows []struct {
@@ -121,7 +121,11 @@ func (p erasedPart) hookDeliveries(ctx context.Context) (next string, removed in
 		Runs    string `db:"runs"`
 		Sealed  string `db:"sealed"`
 	}
-	err = p.ReadRows(ctx, "read deliveries to hooks", &rows, nextOfPart("hook_deliveries", "trigger_id, id", "received_at", "runs", "sealed"), string(p.owner), trg, id, p.until, fewRecords)
+	columns, limit := []string{"runs", "sealed"}, fewRecords
+	if p.name == "" {
+		columns, limit = columns[:1], manyRecords
+	}
+	err = p.ReadRows(ctx, "read deliveries to hooks", &rows, nextOfPart("hook_deliveries", "trigger_id, id", "received_at", columns...), string(p.owner), trg, id, p.until, limit)
 	if err != nil || len(rows) == 0 {
 		return "", 0, err
 	}
@@ -137,13 +141,17 @@ func (p erasedPart) hookDeliveries(ctx context.Context) (next string, removed in
 		if !row.Old {
 			continue
 		}
-		d := &hook.Received{ID: hook.DeliveryID(row.ID), Tenant: p.owner, Trigger: trigger.ID(row.Trigger)}
-		plain, err := p.OpenText(ctx, row.Sealed, sealedField(d))
-		if err != nil && !outbound.IsUnreadableSecret(err) {
-			return "", removed, err
+		is := ofErased[i]
+		if !is && p.name != "" {
+			d := &hook.Received{ID: hook.DeliveryID(row.ID), Tenant: p.owner, Trigger: trigger.ID(row.Trigger)}
+			plain, err := p.OpenText(ctx, row.Sealed, sealedField(d))
+			if err != nil && !outbound.IsUnreadableSecret(err) {
+				return "", removed, err
+			}
+			head, body, _ := strings.Cut(plain, "\n")
+			is = err != nil || p.mentioned([]byte(head)) || p.mentioned([]byte(body))
 		}
-		head, body, _ := strings.Cut(plain, "\n")
-		if (err == nil || p.name == "") && !ofErased[i] && !p.mentioned([]byte(head)) && !p.mentioned([]byte(body)) {
+		if !is {
 			continue
 		}
 		if err := p.removeDelivery(ctx, p.owner, row.Trigger, row.ID); err != nil {
@@ -299,7 +307,7 @@ func ofKeys(j *job.Job, until time.Time) (condition string, args []any, is bool)
 	return condition, []any{string(j.Tenant()), j.Name(), until}, true
 }
 
-// RevokeKeys revokes what the part of keys removes later.
+// RevokeKeys revokes what the part of keys removes later, and what has not expired: there may be hundreds of thousands of old embed tokens.
 func (s erasures) RevokeKeys(ctx context.Context, j *job.Job, now time.Time) error {
 	until, err := runs.Until(j)
 	if err != nil {
@@ -310,19 +318,26 @@ func (s erasures) RevokeKeys(ctx context.Context, j *job.Job, now time.Time) err
 		return nil
 	}
 	s.NoteChange(j.Tenant())
-	_, err = s.Exec(ctx, "revoke keys", `UPDATE narrowed_keys SET revoked_at = $4, revision = revision + 1 WHERE revoked_at IS NULL AND `+condition, append(args, now)...)
+	_, err = s.Exec(ctx, "revoke keys", `UPDATE narrowed_keys SET revoked_at = $4, revision = revision + 1 WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $4) AND `+condition, append(args, now)...)
 	return err
 }
 
 // keys removes keys, which were revoked when the erasure was asked for.
-func (p erasedPart) keys(ctx context.Context) (removed int, err error) {
+func (p erasedPart) keys(ctx context.Context) (next string, removed int, err error) {
 	condition, args, is := ofKeys(p.job, p.until)
 	if !is {
-		return 0, nil
+		return "", 0, nil
 	}
-	p.NoteChange(p.owner)
-	n, err := p.Exec(ctx, "remove keys", `DELETE FROM narrowed_keys WHERE `+condition, args...)
-	return int(n), err
+	err = p.ReadRow(ctx, "find the next keys", &next, `SELECT coalesce(max(id), '') FROM (SELECT id FROM narrowed_keys WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT $3) k`,
+		string(p.owner), p.after, manyRecords)
+	if err != nil || next == "" {
+		return "", 0, err
+	}
+	n, err := p.Exec(ctx, "remove keys", `DELETE FROM narrowed_keys WHERE id > $4 AND id <= $5 AND `+condition, append(args, p.after, next)...)
+	if n > 0 {
+		p.NoteChange(p.owner)
+	}
+	return next, int(n), err
 }
 
 // notices removes what other processes were told of a sub-tenant, where that is kept. They are told of no entity.

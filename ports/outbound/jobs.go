@@ -33,8 +33,8 @@ type JobRepository interface {
 	// remembered any longer, and none of a job that has ended is.
 	Update(ctx context.Context, j *job.Job) error
 
-	// Sweep removes at most limit jobs, of any tenant, that ended before the time, and returns how
-	// many. The receipts of erasures stay as much longer as [job.ReceiptRetention] is than [job.Retention].
+	// Sweep removes at most limit records, of any tenant, and returns how many: what erasures that were cancelled have noted, and
+	// jobs that ended before the time. The receipts of erasures stay as much longer as [job.ReceiptRetention] is than [job.Retention].
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
 

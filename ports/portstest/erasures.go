@@ -246,6 +246,39 @@ func erasedParts(t *testing.T, open OpenStore) {
 				f.Error("another tenant's is gone")
 			}
 		},
+		"what names runs of a filter goes, whatever times they are of, and many deliveries in one unit": func(f fixture) {
+			h := f.hooked()
+			early := noon.Add(-time.Hour)
+			var late []*hook.Received
+			for i := range 20 {
+				late = append(late, received(h, `{}`, i, erased))
+			}
+			f.addDeliveries(append(late, received(h, `{}`, 5, gone), received(h, `{}`, 7200, erased))...)
+			answer, other := f.answered(h.Tenant(), `{"id":"`+string(erased)+`"}`, noon), f.answered(h.Tenant(), `{"id":"`+string(gone)+`"}`, noon)
+			for i, c := range []struct {
+				part job.Part
+				d    job.ErasureDraft
+				want job.Removed
+			}{
+				{job.HookDeliveries, job.ErasureDraft{Filter: &run.Filter{}, Before: &early}, job.Removed{}},
+				{job.HookDeliveries, job.ErasureDraft{Filter: &run.Filter{To: &early}}, job.Removed{HookDeliveries: len(late)}},
+				{job.Answers, job.ErasureDraft{Filter: &run.Filter{To: &early}}, job.Removed{Answers: 1}},
+			} {
+				j := f.erasure(h.Tenant(), c.part, c.d)
+				f.removeOf(j, run.Restore(run.State{Origin: run.Origin{ID: erased}}))
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					_, removed, err := st.Erasures.RemovePart(ctx, j)
+					if diff := cmp.Diff(c.want, removed); diff != "" {
+						f.Error(i, diff)
+					}
+					return err
+				})
+				f.endJob(j)
+			}
+			if f.remembers(h.Tenant(), answer) || !f.remembers(h.Tenant(), other) {
+				f.Error("the wrong answer is gone")
+			}
+		},
 		"events go that are about somebody, up to a time": func(f fixture) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			sub := tenant.SubTenantID("team")
@@ -296,8 +329,10 @@ func erasedParts(t *testing.T, open OpenStore) {
 				theirs := f.limited(other, tenant.Embed, "team", anna)
 				whole := f.key(owner, tenant.Secret, nil)
 				j := f.erasure(owner, job.Keys, c.d)
-				revoked := noon.Add(time.Hour)
-				f.write(func(ctx context.Context, st outbound.Stores) error { return st.Erasures.RevokeKeys(ctx, j, revoked) })
+				revoked := noon.Add(time.Hour - time.Millisecond)
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					return errors.Join(st.Erasures.RevokeKeys(ctx, j, noon.Add(time.Hour)), st.Erasures.RevokeKeys(ctx, j, revoked)) // at first all have expired
+				})
 				for key, want := range map[*tenant.APIKey]*time.Time{mine: &revoked, others: nil, theirs: nil, whole: nil} {
 					if got, err := f.getKey(key.Tenant(), key.ID()); err != nil || cmp.Diff(want, got.RevokedAt()) != "" {
 						f.Errorf("of %s, %s: %v", name, key.ID(), err)
@@ -309,6 +344,31 @@ func erasedParts(t *testing.T, open OpenStore) {
 				_, err := f.getKey(owner, mine.ID())
 				f.wantError(err, domain.NotFound, "api_key_not_found")
 				f.endJob(j)
+			}
+		},
+		"keys are removed some at a time": func(f fixture) {
+			owner := f.tenant().ID()
+			const many = 210
+			f.write(func(ctx context.Context, st outbound.Stores) (err error) {
+				ends, team := noon.Add(time.Hour), tenant.SubTenantID("team")
+				for range many {
+					k := f.newKey(owner, tenant.Secret, &ends).State()
+					k.Type, k.Narrowing = tenant.Embed, tenant.Narrowing{SubTenant: &team, Subject: anna}
+					err = errors.Join(err, st.APIKeys.Insert(ctx, tenant.RestoreAPIKey(k)))
+				}
+				return err
+			})
+			j := f.erasure(owner, job.Keys, job.ErasureDraft{})
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				next, n, err := st.Erasures.RemovePart(ctx, j)
+				if n.Keys == 0 || n.Keys >= many || next == "" {
+					f.Errorf("removed %+v up to %q", n, next)
+				}
+				j.Erased(n, next, noon)
+				return err
+			})
+			if removed := f.erasePart(j); removed.Keys != many {
+				f.Errorf("removed %+v", removed)
 			}
 		},
 	})

@@ -193,6 +193,7 @@ func JobRepository(t *testing.T, open OpenStore) {
 		"the jobs of a tenant that is not active wait":                     jobsOfSuspended,
 		"a scope has the jobs that were asked for within it":               jobsWithinScopes,
 		"jobs that ended long ago are removed":                             jobsSwept,
+		"what cancelled erasures noted is removed some at a time":          cancelledErasuresSwept,
 	})
 }
 
@@ -424,4 +425,24 @@ func jobsSwept(f fixture) {
 	if got := f.jobRuns(running, 9); len(got) != 1 {
 		f.Errorf("%d runs are left", len(got))
 	}
+}
+
+func cancelledErasuresSwept(f fixture) {
+	owner := f.tenant().ID()
+	j := f.erasure(owner, job.Runs, job.ErasureDraft{})
+	f.removeOf(j, f.ofAnna(owner), f.ofAnna(owner), f.ofAnna(owner))
+	sweeps := func(want ...int) {
+		for _, n := range want {
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				got, err := st.Runs.Jobs.Sweep(ctx, jobTime.Add(-time.Hour), 2)
+				if got != n {
+					f.Errorf("%d are removed, not %d", got, n)
+				}
+				return err
+			})
+		}
+	}
+	sweeps(0)
+	f.endJob(j)
+	sweeps(2, 1, 0)
 }

@@ -250,10 +250,15 @@ func (s Erasures) Forget(ctx context.Context, j *job.Job, limit int) (int, error
 
 var errNotErasing = errors.New("the job erases nothing")
 
-// Until is before when what an erasure removes came up.
+// Until is before when what an erasure removes came up. A filter's times are those of its runs: what names them may be younger.
 func Until(j *job.Job) (time.Time, error) {
-	if to := j.Filter().To; to != nil {
-		return to.UTC(), nil
+	e := j.Erasure()
+	if e == nil {
+		return time.Time{}, fmt.Errorf("job %s: %w", j.ID(), errNotErasing)
 	}
-	return time.Time{}, fmt.Errorf("job %s: %w", j.ID(), errNotErasing)
+	until := j.CreatedAt()
+	if e.Before != nil && e.Before.Before(until) {
+		until = *e.Before
+	}
+	return until.UTC(), nil
 }

@@ -322,18 +322,20 @@ func (s jobs) Update(ctx context.Context, j *job.Job) error {
 		args, upTo = append(args, string(st.Cursor)), ` AND run_id <= $3`
 	}
 	_, err = s.Exec(ctx, "forget runs of a job", `DELETE FROM job_runs WHERE tenant_id = $1 AND job_id = $2`+upTo, args...)
-	if err != nil || st.Status == job.Running {
-		return err
-	}
-	_, err = s.Exec(ctx, "forget erased runs of a job", `DELETE FROM erased_runs WHERE tenant_id = $1 AND job_id = $2`, args...)
 	return err
 }
 
-// Sweep removes jobs.
+// Sweep removes jobs, after the notes of erasures that were cancelled, of which there may be millions.
 func (s jobs) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+	notes, err := s.Exec(ctx, "sweep erased runs", `DELETE FROM erased_runs WHERE (tenant_id, job_id, run_id) IN (
+		SELECT e.tenant_id, e.job_id, e.run_id FROM jobs j CROSS JOIN erased_runs e
+		WHERE j.finished_at IS NOT NULL AND j.erasure IS NOT NULL AND e.tenant_id = j.tenant_id AND e.job_id = j.id LIMIT $1)`, limit)
+	if limit -= int(notes); err != nil || limit == 0 {
+		return int(notes), err
+	}
 	n, err := s.Exec(ctx, "sweep jobs", `DELETE FROM jobs WHERE (tenant_id, id) IN (SELECT tenant_id, id FROM jobs
 		WHERE finished_at < $1 AND (erasure IS NULL OR finished_at < $3) ORDER BY finished_at LIMIT $2)`, before, limit, before.Add(job.Retention-job.ReceiptRetention))
-	return int(n), err
+	return int(notes + n), err
 }
 
 // Claim takes turns: an update of a job lets those go first that have waited since before it.
