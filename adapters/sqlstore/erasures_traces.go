@@ -23,7 +23,7 @@ import (
 const (
 	timesAtOnce      = 1000
 	deliveriesAtOnce = 1000
-	answersWithin    = 10 * time.Second // an index has the answers by when they were given
+	answersAtOnce    = 1000 // of any tenant: an index has them by when they were given
 )
 
 // around is by how much what is kept with a run may be older or younger than what its history says.
@@ -148,7 +148,9 @@ func (t runTraces) deliveries(ctx context.Context, after string) (found []outbou
 
 const (
 	oldestAnswer = `SELECT created_at FROM outcomes ORDER BY created_at LIMIT 1`
-	answersOf    = `SELECT scope, key, answer FROM outcomes WHERE created_at >= $2 AND created_at < $3 AND tenant_id || '' = $1` // by time: the index of tenants has all of theirs
+	// enoughAnswers is when the last one of a unit was given.
+	enoughAnswers = `SELECT created_at FROM outcomes WHERE created_at >= $1 AND created_at < $2 ORDER BY created_at LIMIT 1 OFFSET $3`
+	answersOf     = `SELECT scope, key, answer FROM outcomes WHERE created_at >= $2 AND created_at < $3 AND tenant_id || '' = $1` // by time: the index of tenants has all of theirs
 )
 
 // answers finds answers that name runs and were given when something happened to them.
@@ -163,11 +165,17 @@ func (t runTraces) answers(ctx context.Context, after string) (found []domain.Id
 	} else if from, err = time.Parse(time.RFC3339Nano, after); err != nil {
 		return nil, next, t.Fail(err)
 	}
-	from, is := t.nearest(from)
+	from, to, is := t.nearest(from)
 	if !is {
 		return nil, next, nil
 	}
-	to := from.Add(answersWithin)
+	var enough []core.Instant
+	if err := t.ReadRows(ctx, "find how many answers are enough", &enough, enoughAnswers, from, to, answersAtOnce); err != nil {
+		return nil, next, t.Fail(err)
+	}
+	if len(enough) > 0 {
+		to = later(enough[0].UTC(), from.Add(time.Millisecond)) // however many were given at once
+	}
 	var rows []answerRow
 	if err := t.ReadRows(ctx, "find answers", &rows, answersOf, string(t.owner), from, to); err != nil {
 		return nil, next, t.Fail(err)
@@ -184,16 +192,24 @@ func (t runTraces) answers(ctx context.Context, after string) (found []domain.Id
 	return found, outbound.TracePlace{Part: job.Answers, After: to.Format(time.RFC3339Nano)}, nil
 }
 
-// nearest is the first time from another one on that is around a time of the runs.
-func (t runTraces) nearest(from time.Time) (time.Time, bool) {
+// nearest is the first span from a time on that is around times of the runs.
+func (t runTraces) nearest(from time.Time) (begin, end time.Time, is bool) {
 	i, _ := slices.BinarySearch(t.times, from.Add(-around).UnixMilli())
 	if i == len(t.times) {
-		return from, false
+		return from, from, false
 	}
-	if begin := time.UnixMilli(t.times[i]).Add(-around).UTC(); begin.After(from) {
-		return begin, true
+	first := i
+	for i+1 < len(t.times) && t.times[i+1]-t.times[i] <= 2*around.Milliseconds() {
+		i++
 	}
-	return from, true
+	return later(time.UnixMilli(t.times[first]).Add(-around).UTC(), from), time.UnixMilli(t.times[i] + 1).Add(around).UTC(), true
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // DeleteRuns removes runs that have ended.

@@ -20,6 +20,7 @@ func PageOfAuditLog(owner tenant.ID, f audit.Filter, q domain.Query) (page, coun
 const (
 	NextDeliveries = nextDeliveries
 	AnswersOf      = answersOf
+	EnoughAnswers  = enoughAnswers
 )
 
 // EventsAt finds events by when they happened.

@@ -110,11 +110,11 @@ func (d *env) fill(entity string, sub tenant.SubTenantID) {
 	before := d.Clock.Now().Add(-time.Minute)
 	var entropy [tenant.KeyEntropy]byte
 	system.Random{}.Fill(entropy[:])
-	team := cmp.Or(sub, "team")
+	team, life := cmp.Or(sub, "team"), tenant.MaxTokenLife
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
 		token, err := tenant.NewEmbedToken(newID[tenant.KeyID](tenant.EmbedTokenIDPrefix), d.Owner, tenant.EmbedTokenDraft{Narrowing: tenant.Narrowing{
 			SubTenant: &team, Rights: []tenant.Right{tenant.ReadRunsRight}, Subject: about,
-		}}, tenant.NewKeyText(tenant.Embed, entropy), before)
+		}, Life: &life}, tenant.NewKeyText(tenant.Embed, entropy), before)
 		if err != nil {
 			return err
 		}

@@ -476,5 +476,38 @@ func runDeletion(t *testing.T, open OpenStore) {
 				f.Errorf("%d deliveries are left", n)
 			}
 		},
+		"answers of a day are found in few units, however many were given at once": func(f fixture) {
+			owner := f.tenant().ID()
+			id := run.ID(newID("run"))
+			var times []int64
+			for minute := range 24 * 60 {
+				times = append(times, noon.Add(time.Duration(minute)*time.Minute).UnixMilli())
+			}
+			f.write(func(ctx context.Context, st outbound.Stores) (err error) {
+				for range 1010 {
+					key := domain.IdempotencyKey{Scope: "POST /x", Key: newID("key"), Fingerprint: "f", Answer: func(any) ([]byte, error) { return []byte(`{}`), nil }}
+					err = errors.Join(err, st.Idempotency.Record(ctx, owner, key, nil, noon))
+				}
+				return err
+			})
+			var want, got []domain.IdempotencyKey
+			for _, at := range []time.Duration{0, time.Minute, 24 * time.Hour} {
+				key := f.answered(owner, `{"id":"`+string(id)+`"}`, noon.Add(at))
+				want = append(want, domain.IdempotencyKey{Scope: key.Scope, Key: key.Key})
+			}
+			f.answered(owner, `{"id":"`+string(id)+`"}`, noon.Add(25*time.Hour))
+			units := 0
+			for place, more := (outbound.TracePlace{Part: job.Answers}), true; more; more = place != (outbound.TracePlace{}) {
+				units++
+				f.read(func(ctx context.Context, st outbound.Stores) error {
+					found, next, err := st.Erasures.Traces(ctx, owner, []run.ID{id}, times, place)
+					got, place = append(got, found.Answers...), next
+					return err
+				})
+			}
+			if diff := cmp.Diff(want, got); diff != "" || units > 10 {
+				f.Errorf("in %d units: %s", units, diff)
+			}
+		},
 	})
 }
