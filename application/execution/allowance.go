@@ -12,8 +12,8 @@ import (
 
 // Allowance admits runs within what tenants may use. What is used is read once for many runs: a reading admits an eighth of
 // what it left, for a second, and then is made again. So eight gateways together start no more than a budget has left, other than
-// what is being started at the same time; and a run that is refused is refused by a reading of its own, or one that
-// cannot become less.
+// what is being started at the same time; and a run that is refused is refused by a reading of its own, one of this second, or one
+// that cannot become less.
 type Allowance struct {
 	clock outbound.Clock
 	tally *usage.Tally
@@ -80,6 +80,9 @@ func (u *UnitAllowance) admitRuns(ctx context.Context, owner tenant.ID, b tenant
 			return nil
 		case b.RunsPerMonth > 0 && known.Month == usage.MonthOf(now) && known.Used.RunsPerMonth > b.RunsPerMonth-more: // they never become fewer
 			return tenant.Budgets{RunsPerMonth: b.RunsPerMonth}.CheckRuns(known.Used, more, usage.NextMonth(now).Sub(now))
+		case b.LiveRuns > 0 && known.Used.LiveRuns > max(0, b.LiveRuns-more):
+			u.of.tally.LiveFull(owner)
+			return tenant.Budgets{LiveRuns: b.LiveRuns}.CheckRuns(known.Used, more, 0)
 		}
 	}
 	found, err := u.read(ctx, owner, now)
@@ -143,7 +146,9 @@ func (a *Allowance) admit(owner tenant.ID, b tenant.Budgets, more int64, now tim
 	case r == nil:
 		return known, false
 	case r.standing.Month != usage.MonthOf(now) || now.Sub(r.at) >= readingPeriod || now.Before(r.at):
-		return r.standing, false
+		known = r.standing
+		known.Used.LiveRuns = 0 // some may have ended
+		return known, false
 	}
 	for _, name := range []tenant.BudgetName{tenant.RunsPerMonth, tenant.LiveRuns} {
 		limit, used := *b.Field(name), *r.standing.Used.Field(name)

@@ -131,17 +131,17 @@ func startAll(ctx context.Context, st outbound.Stores, allowed *execution.UnitAl
 	for _, c := range calls {
 		c.reset()
 		one, known := found[outbound.TriggerKey{Scope: c.request.who.Scope, Trigger: c.trigger}]
-		if !known {
-			continue
-		}
-		if err := c.request.refuse(ctx, allowed, one); err != nil {
-			if kind := domain.KindOf(err); kind == domain.Internal || kind == domain.Unavailable {
-				return err
-			}
+		if !known || run.CheckCall(one.Trigger, one.ParentState) != nil {
 			continue
 		}
 		if _, admitted := c.request.admissionOf(one.Trigger); !admitted {
 			c.needsAdmission = &one
+			continue
+		}
+		if err := c.request.withinBudgets(ctx, allowed, one); err != nil {
+			if kind := domain.KindOf(err); kind == domain.Internal || kind == domain.Unavailable {
+				return err
+			}
 			continue
 		}
 		fit, wanted = append(fit, c), append(wanted, c.request.newRun(one))

@@ -192,3 +192,48 @@ func TestTwoGatewaysShareABudgetWithoutAskingForEachRun(t *testing.T) {
 		}
 	})
 }
+
+func TestARefusalForLiveRunsIsRememberedForAWhile(t *testing.T) {
+	onEachStore(t, func(d *env) {
+		trg := d.NewSimpleTrigger("{}")
+		d.SetBudgets(tenant.Budgets{LiveRuns: 1})
+		var reads atomic.Int64
+		gateway := d.NewFiring(countingStandings{d.Raw, &reads})
+		call := func() (run.Fired, error) {
+			return gateway.Call(d.Context(), d.Caller, domain.IdempotencyKey{}, trg.ID(), run.Call{})
+		}
+		first, err := call()
+		if err != nil {
+			d.Fatal(err)
+		}
+		before := reads.Load()
+		for range 5 {
+			_, err := call()
+			d.WantCode(err, domain.RateLimited, tenant.CodeBudgetExceeded)
+		}
+		if n := reads.Load() - before; n != 1 {
+			d.Errorf("what is used was read %d times", n)
+		}
+		d.Begin(first.Run)
+		d.Clock.Set(d.Clock.Now().Add(time.Second))
+		if _, err := call(); err != nil {
+			d.Errorf("the next second: %v", err)
+		}
+	})
+}
+
+func TestWhatStartsNothingIsNotBeyondABudget(t *testing.T) {
+	onEachStore(t, func(d *env) {
+		trg := d.NewSimpleTrigger(`{"filter":"payload.fits"}`)
+		d.SetBudgets(tenant.Budgets{RunsPerMonth: 1})
+		d.used(usage.DayOf(d.Clock.Now()), 1)
+		for _, key := range []domain.IdempotencyKey{{}, fixture.Keyed("k")} {
+			fired, err := d.Firing.Call(d.Context(), d.Caller, key, trg.ID(), run.Call{EventData: []byte(`{"fits":false}`)})
+			if err != nil || fired.Skipped != run.SkipFiltered {
+				d.Errorf("what is filtered: %+v, %v", fired, err)
+			}
+			_, err = d.Firing.Call(d.Context(), d.Caller, domain.IdempotencyKey{}, trg.ID(), run.Call{EventData: []byte(`{"fits":true}`)})
+			d.WantCode(err, domain.RateLimited, tenant.CodeBudgetExceeded)
+		}
+	})
+}

@@ -64,7 +64,7 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, idempotency domai
 		if err != nil {
 			return err
 		}
-		if refused := s.refuse(ctx, f.allowance.In(st), found); refused != nil {
+		if refused := run.CheckCall(found.Trigger, found.ParentState); refused != nil {
 			if found.Started, err = s.startedBefore(ctx, st, found.Trigger); err != nil || found.Started == "" {
 				return cmp.Or(err, refused)
 			}
@@ -86,11 +86,8 @@ func (f *Service) count(owner tenant.ID, err error, fired ...run.Fired) {
 	}
 }
 
-// refuse says why a call cannot start a run of a trigger.
-func (s *startRequest) refuse(ctx context.Context, allowed *execution.UnitAllowance, found outbound.FiringTrigger) error {
-	if err := run.CheckCall(found.Trigger, found.ParentState); err != nil {
-		return err
-	}
+// withinBudgets says why a call may not start a run of a trigger, which is asked of what would start one alone.
+func (s *startRequest) withinBudgets(ctx context.Context, allowed *execution.UnitAllowance, found outbound.FiringTrigger) error {
 	return allowed.Admit(ctx, s.who.Tenant(), found.Budgets, 1, found.StoredBytes, len(s.call.Payload())+s.delivery.size())
 }
 

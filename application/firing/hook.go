@@ -223,7 +223,7 @@ func (f *Service) deliverOne(ctx context.Context, d inbound.HookDelivery, part *
 		if err != nil {
 			return err
 		}
-		if refused := s.refuse(ctx, f.allowance.In(st), found); refused != nil {
+		if refused := run.CheckCall(found.Trigger, found.ParentState); refused != nil {
 			return cmp.Or(s.checkKey(ctx, st), refused)
 		}
 		if fired, err = s.start(ctx, st, found); err != nil || fired.Skipped != "" {

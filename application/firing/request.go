@@ -1,6 +1,7 @@
 package firing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -233,6 +234,12 @@ func (s *startRequest) start(ctx context.Context, st outbound.Stores, one outbou
 	if one.Started != "" {
 		return fired, nil
 	}
+	if refused := s.withinBudgets(ctx, s.service.allowance.In(st), one); refused != nil {
+		if fired.Run, err = s.startedBefore(ctx, st, one.Trigger); err != nil || fired.Run == "" {
+			return run.Fired{}, cmp.Or(err, refused)
+		}
+		return fired, nil
+	}
 	made, err := s.startOne(ctx, st, one.Trigger, s.newRun(one), st.Runs.Runs.Start)
 	if fired.Run = made.ID; made.Skipped {
 		fired.Skipped = run.SkipConcurrency
@@ -259,6 +266,9 @@ func (s *startRequest) startOne(ctx context.Context, st outbound.Stores, trg *tr
 // startedBefore finds the run that a trigger, which cannot fire any more, has started with the
 // dedupe key.
 func (s *startRequest) startedBefore(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) (run.ID, error) {
+	if err := s.checkKey(ctx, st); err != nil {
+		return "", err
+	}
 	if s.keyIsNew || trg.Type() != trigger.Webhook { // the keys of schedules are their instants
 		return "", nil
 	}

@@ -77,21 +77,21 @@ func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []
 		if refusals[i] = run.CannotFire(f.Trigger, f.Workflow, f.ParentState); refusals[i] != "" {
 			continue
 		}
-		fire := wanted[i].fire
-		payload := []byte(fire.Payload().String())
-		if refusals[i], err = refusalOfBudgets(allowed.Admit(ctx, f.Trigger.Tenant(), f.Budgets, 1, f.StoredBytes, len(payload))); err != nil {
-			return nil, err
-		} else if refusals[i] != "" {
-			continue
-		}
+		fire, payload := wanted[i].fire, []byte(wanted[i].fire.Payload().String())
 		about := selecting{f.Trigger, fire}
 		selection, isKnown := known.of(about)
 		if !isKnown {
 			open = append(open, about)
+			continue
 		}
 		reason, message := refusalOf(selection)
 		if refusals[i] = message; reason != "" {
 			made.skipped = append(made.skipped, skippedFire{f.Trigger.Tenant(), reason})
+			continue
+		}
+		if refusals[i], err = refusalOfBudgets(allowed.Admit(ctx, f.Trigger.Tenant(), f.Budgets, 1, f.StoredBytes, len(payload))); err != nil {
+			return nil, err
+		} else if refusals[i] != "" {
 			continue
 		}
 		r := run.New(run.ID(fire.RunID()), run.Start{
