@@ -6170,7 +6170,9 @@ func (c *Client) GetHookDelivery(ctx context.Context, id TriggerID, deliveryID H
 // ReplayHookDelivery sends POST /v1/gateway/triggers/{id}/hook/deliveries/{deliveryId}/replay.
 //
 // Verifies a delivery again, except for its age, and starts what it starts, whether or not its `dedupe` was seen. The hook's `filter` counts. What comes of it is a
-// delivery of its own, and the runs that it starts have `replayOf`. What was refused is never run. Nothing is read of the body; unknown members are refused.
+// delivery of its own, and the runs that it starts have `replayOf`. What was refused is never run.
+// One that was `rejected` started nothing, so its `dedupe` counts: its replay starts once, and is a `duplicate` when it, or the same sent again, has started since.
+// Nothing is read of the body; unknown members are refused.
 //
 // **Key:** secret.
 func (c *Client) ReplayHookDelivery(ctx context.Context, id TriggerID, deliveryID HookDeliveryID, options ...Option) (*HookDelivery, error) {
