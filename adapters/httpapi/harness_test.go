@@ -117,8 +117,9 @@ func (g *gateway) built(options ...option) *gateway {
 	recorded := audit.NewWork(store, g.clock, g.entries)
 	work := timed{recorded, g.clock}
 	versions := workflows.NewVersions(recorded, known, expression.Checker{}, g.clock, g.random).WithValues(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns())
-	moved := runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()).WithNodes(testedNodes, directory.NewEndpoints(known, g.clock))
-	fired := firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), execution.NewAllowance(g.clock, nil))
+	allowance := execution.NewAllowance(g.clock, nil)
+	moved := runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), allowance).WithNodes(testedNodes, directory.NewEndpoints(known, g.clock))
+	fired := firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), allowance)
 	hooked := hooks.New(work, directory.NewHooks(known, expression.Compiler{}), fired, moved, expression.Checker{}, limiter, g.clock, g.random, budget.Divide(1<<40, 2).OfRuns(), func() string { return "https://hooks.example.com" })
 	letters := members.Letters{Mailer: g.mail, Public: func() string { return publicURL }}
 	g.mails = members.NewMailQueue(store, g.clock, g.random, letters)

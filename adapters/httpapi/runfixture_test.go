@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/job"
@@ -83,7 +84,7 @@ func (g *gateway) startWorker(w fakeRunner) (stop func()) {
 	known := directory.New(g.store)
 	known.SetReliable(true)
 	runner := worker.New(g.store, w, directory.NewEndpoints(known, g.clock), expression.Compiler{}, known, g.signals, g.random, runKey,
-		budget.Divide(1<<40, 2).OfRuns(), worker.Options{Name: "test", Drain: time.Second})
+		budget.Divide(1<<40, 2).OfRuns(), execution.NewAllowance(g.clock, nil), worker.Options{Name: "test", Drain: time.Second})
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() { runner.Run(ctx, func(err error) { g.Error(err) }) })

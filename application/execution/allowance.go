@@ -35,7 +35,7 @@ type reading struct {
 	admitted int64 // runs since
 }
 
-// NewAllowance returns one for a process. The tally gets to know whose live runs are too many.
+// NewAllowance returns one for a process. The tally gets to know whose budgets are spent.
 func NewAllowance(clock outbound.Clock, tally *usage.Tally) *Allowance {
 	return &Allowance{clock: clock, tally: tally, known: make(map[tenant.ID]*reading)}
 }
@@ -60,7 +60,7 @@ func (a *Allowance) In(st outbound.Stores) *UnitAllowance {
 func (u *UnitAllowance) Admit(ctx context.Context, owner tenant.ID, b tenant.Budgets, runs int, kept int64, bytes int) error {
 	before := u.admitted[owner]
 	after := admitted{before.runs + int64(runs), before.bytes + int64(bytes)}
-	if err := b.CheckBytes(kept, after.bytes); err != nil {
+	if err := u.of.CheckBytes(owner, b, kept, after.bytes); err != nil {
 		return err
 	}
 	if b.LimitRuns() {
@@ -79,10 +79,9 @@ func (u *UnitAllowance) admitRuns(ctx context.Context, owner tenant.ID, b tenant
 		case ok:
 			return nil
 		case b.RunsPerMonth > 0 && known.Month == usage.MonthOf(now) && known.Used.RunsPerMonth > b.RunsPerMonth-more: // they never become fewer
-			return tenant.Budgets{RunsPerMonth: b.RunsPerMonth}.CheckRuns(known.Used, more, usage.NextMonth(now).Sub(now))
+			return u.of.checkRuns(owner, tenant.Budgets{RunsPerMonth: b.RunsPerMonth}, known.Used, more, now)
 		case b.LiveRuns > 0 && known.Used.LiveRuns > max(0, b.LiveRuns-more):
-			u.of.tally.LiveFull(owner)
-			return tenant.Budgets{LiveRuns: b.LiveRuns}.CheckRuns(known.Used, more, 0)
+			return u.of.checkRuns(owner, tenant.Budgets{LiveRuns: b.LiveRuns}, known.Used, more, now)
 		}
 	}
 	found, err := u.read(ctx, owner, now)
@@ -92,10 +91,7 @@ func (u *UnitAllowance) admitRuns(ctx context.Context, owner tenant.ID, b tenant
 	used := found.Used
 	used.RunsPerMonth += before
 	used.LiveRuns += before
-	if err := b.CheckRuns(used, more, usage.NextMonth(now).Sub(now)); err != nil {
-		if b.LiveRuns > 0 && used.LiveRuns > b.LiveRuns-more {
-			u.of.tally.LiveFull(owner)
-		}
+	if err := u.of.checkRuns(owner, b, used, more, now); err != nil {
 		return err
 	}
 	u.of.note(owner, more)
@@ -122,19 +118,36 @@ func (u *UnitAllowance) read(ctx context.Context, owner tenant.ID, now time.Time
 
 // AdmitAgain says why a tenant may not have another run that has ended go on: it is no new one, but live again.
 func (u *UnitAllowance) AdmitAgain(ctx context.Context, owner tenant.ID) error {
-	found, err := u.read(ctx, owner, u.of.clock.Now())
+	now := u.of.clock.Now()
+	found, err := u.read(ctx, owner, now)
 	if err != nil {
 		return err
 	}
 	again := u.admitted[owner]
 	found.Used.LiveRuns += again.runs
-	if err := (tenant.Budgets{LiveRuns: found.Budgets.LiveRuns}).CheckRuns(found.Used, 1, 0); err != nil {
-		u.of.tally.LiveFull(owner)
+	if err := u.of.checkRuns(owner, tenant.Budgets{LiveRuns: found.Budgets.LiveRuns}, found.Used, 1, now); err != nil {
 		return err
 	}
 	again.runs++
 	u.admitted[owner] = again
 	return nil
+}
+
+// CheckBytes is [tenant.Budgets.CheckBytes], and notes what it refuses.
+func (a *Allowance) CheckBytes(owner tenant.ID, b tenant.Budgets, kept, more int64) error {
+	err := b.CheckBytes(kept, more)
+	if err != nil {
+		a.tally.Refuse(owner, tenant.BytesKept)
+	}
+	return err
+}
+
+// checkRuns is [tenant.Budgets.CheckRuns], and notes what it refuses.
+func (a *Allowance) checkRuns(owner tenant.ID, b, used tenant.Budgets, more int64, now time.Time) error {
+	if beyond := b.RunsBeyond(used, more); beyond != "" {
+		a.tally.Refuse(owner, beyond)
+	}
+	return b.CheckRuns(used, more, usage.NextMonth(now).Sub(now))
 }
 
 // admit takes runs from what the last reading left; else it returns what that was.

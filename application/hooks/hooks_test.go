@@ -16,7 +16,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/system"
-	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/hooks"
 	"github.com/sluicehq/sluice/application/jobs"
@@ -251,7 +250,7 @@ func TestAJobReplaysTheDeliveriesOfATime(t *testing.T) {
 		known := directory.New(e.Raw)
 		known.SetReliable(true)
 		for range 20 {
-			w := jobs.NewWorker(e.Raw, known, expression.Compiler{}, e.RecordedSignals, e.Clock, system.Random{}, e.Key, fixture.UnlimitedBudgets(), execution.NewAllowance(e.Clock, nil), e.hooks)
+			w := jobs.NewWorker(e.Raw, known, expression.Compiler{}, e.RecordedSignals, e.Clock, system.Random{}, e.Key, fixture.UnlimitedBudgets(), e.NewAllowance(), e.hooks)
 			if _, err := w.Step(e.Context(), func(err error) { e.Error(err) }); err != nil {
 				e.Fatal(err)
 			}

@@ -53,7 +53,7 @@ func (d *env) service(work outbound.UnitOfWork) *jobs.Service {
 func (d *env) worker(work outbound.UnitOfWork) *jobs.Worker {
 	known := directory.New(d.Raw)
 	known.SetReliable(true)
-	return jobs.NewWorker(work, known, expression.Compiler{}, d.RecordedSignals, d.Clock, system.Random{}, d.Key, fixture.UnlimitedBudgets(), execution.NewAllowance(d.Clock, nil), nil)
+	return jobs.NewWorker(work, known, expression.Compiler{}, d.RecordedSignals, d.Clock, system.Random{}, d.Key, fixture.UnlimitedBudgets(), d.NewAllowance(), nil)
 }
 
 // runs stores runs that ask a person, and have a status.

@@ -55,7 +55,7 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 			if err := execution.CheckLane(ctx, st, r); err != nil {
 				return err
 			}
-			if err := execution.NewAllowance(s.clock, nil).In(st).AdmitAgain(ctx, r.Tenant()); err != nil {
+			if err := s.allowance.In(st).AdmitAgain(ctx, r.Tenant()); err != nil {
 				return err
 			}
 		}

@@ -27,6 +27,7 @@ type Service struct {
 	key       run.Key
 	followers *followers
 	budgets   outbound.Budgets
+	allowance *execution.Allowance
 	attempts  execution.Attempts // without a runner nodes that compute are left open in simulations
 }
 
@@ -37,11 +38,12 @@ var (
 
 // New returns the service.
 func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets,
+	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, allowance *execution.Allowance,
 ) *Service {
 	return &Service{
 		work: work, directory: directory, plans: execution.NewPlans(work, directory, compiler, budgets, 0), computing: execution.NewComputing(budgets), signals: signals,
 		clock: clock, random: random, key: key, followers: newFollowers(work, signals), budgets: budgets,
+		allowance: allowance,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/usage"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -244,6 +245,12 @@ func TestAFailedRunIsRetried(t *testing.T) {
 		d.Same(retried.Summary(), changed)
 		d.Same(2, retried.Nodes()[0].Attempts)
 		d.Advance(id, run.AttemptFailed{Node: at.ID, Attempt: 2, Code: "http_status", Message: "404"})
+		d.Call(d.NewSimpleTrigger("{}"), run.Call{})
+		d.SetBudgets(tenant.Budgets{LiveRuns: 1})
+		_, err = d.Runs.Retry(d.Context(), d.Caller, domain.IdempotencyKey{}, id)
+		d.WantCode(err, domain.RateLimited, tenant.CodeBudgetExceeded)
+		d.Same(map[tenant.ID]usage.Refusals{d.Owner: {tenant.LiveRuns: true}}, d.Tally.TakeRefusals())
+		d.SetBudgets(tenant.Budgets{})
 		d.Do(func(ctx context.Context, st outbound.Stores) error {
 			return st.Versions.Delete(ctx, tenant.All(d.Owner), ver.ID())
 		})

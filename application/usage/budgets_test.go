@@ -2,6 +2,7 @@ package usage_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/usage"
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -25,16 +27,15 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 type env struct {
 	*fixture.Env
 	keeper *usage.Keeper
-	tally  *domainusage.Tally
 	trg    *trigger.Trigger
 }
 
 func onEachStore(t *testing.T, test func(e *env)) {
 	t.Helper()
 	fixture.OnEachStore(t, func(t *testing.T, store *sqlstore.Store) {
-		e := &env{Env: fixture.New(t, store), tally: domainusage.NewTally()}
+		e := &env{Env: fixture.New(t, store)}
 		e.Clock.Set(time.Date(2031, 1, 31, 23, 0, 0, 0, time.UTC))
-		e.keeper, e.trg = usage.NewKeeper(e.Raw, e.Clock, system.Random{}, e.tally), e.NewSimpleTrigger("{}")
+		e.keeper, e.trg = usage.NewKeeper(e.Raw, e.Clock, system.Random{}, e.Tally), e.NewSimpleTrigger("{}")
 		test(e)
 	})
 }
@@ -110,19 +111,36 @@ func TestATenantIsToldOfLiveRunsAndBytes(t *testing.T) {
 	})
 }
 
-// A run may be refused and those that were live end before anybody counts them.
-func TestATenantIsToldThatRunsWereRefusedSinceTooManyWereLive(t *testing.T) {
-	onEachStore(t, func(e *env) {
-		e.SetBudgets(tenant.Budgets{LiveRuns: 5})
-		e.tally.LiveFull(e.Owner)
-		for range 2 {
-			if err := e.keeper.Flush(e.Context()); err != nil {
-				e.Fatal(err)
-			}
-			if got := e.told(); got != `{"budget":"liveRuns","percent":80,"limit":5,"used":5,"month":"2031-01"} {"budget":"liveRuns","percent":100,"limit":5,"used":5,"month":"2031-01"}` {
-				e.Error(got)
-			}
-			e.tally.LiveFull(e.Owner)
-		}
-	})
+// What is refused may be large, or what else there was have ended before anybody counts it.
+func TestATenantIsToldThatSomethingDidNotFit(t *testing.T) {
+	for name, c := range map[string]struct {
+		budgets tenant.Budgets
+		payload json.RawMessage
+		told    string
+	}{
+		"bytes":             {tenant.Budgets{BytesKept: 10_000}, json.RawMessage(`"` + strings.Repeat("x", 20_000) + `"`), `{"budget":"bytesKept","percent":100,"limit":10000,"used":8,"month":"2031-01"}`},
+		"runs of the month": {tenant.Budgets{RunsPerMonth: 3}, nil, `{"budget":"runsPerMonth","percent":100,"limit":3,"used":2,"month":"2031-01"}`},
+		"live runs":         {tenant.Budgets{LiveRuns: 3}, nil, `{"budget":"liveRuns","percent":80,"limit":3,"used":3,"month":"2031-01"} {"budget":"liveRuns","percent":100,"limit":3,"used":3,"month":"2031-01"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEachStore(t, func(e *env) {
+				for range 2 { // which listen for the same event
+					e.Call(e.NewSimpleTrigger(`{"webhookConfig":{"event":"paid"}}`), run.Call{})
+				}
+				e.used(2)
+				e.SetBudgets(c.budgets)
+				for range 2 {
+					if _, err := e.Firing.ByEvent(e.Context(), e.Caller, domain.IdempotencyKey{}, run.EventCall{Event: "paid", Call: run.Call{EventData: c.payload}}); err == nil {
+						e.Fatal("it is taken")
+					}
+					if err := e.keeper.Flush(e.Context()); err != nil {
+						e.Fatal(err)
+					}
+					if got := e.told(); got != c.told {
+						e.Error(got)
+					}
+				}
+			})
+		})
+	}
 }

@@ -62,8 +62,8 @@ func (k *Keeper) Run(ctx context.Context, failed func(error)) {
 
 // Flush writes down what this process has counted. What could not be written is counted again.
 func (k *Keeper) Flush(ctx context.Context) error {
-	taken, full := k.tally.Take(), k.tally.TakeLiveFull()
-	if len(taken) == 0 && len(full) == 0 {
+	taken, refused := k.tally.Take(), k.tally.TakeRefusals()
+	if len(taken) == 0 && len(refused) == 0 {
 		return nil
 	}
 	err := k.work.Do(outbound.WithYieldingWrite(ctx), func(ctx context.Context, st outbound.Stores) error {
@@ -73,14 +73,16 @@ func (k *Keeper) Flush(ctx context.Context) error {
 				return err
 			}
 		}
-		return k.announce(ctx, st, full, slices.Collect(maps.Keys(full))...)
+		return k.announce(ctx, st, refused, slices.Collect(maps.Keys(refused))...)
 	})
 	if err != nil {
 		for owner, c := range taken {
 			k.tally.Count(owner, *c)
 		}
-		for owner := range full {
-			k.tally.LiveFull(owner)
+		for owner, all := range refused {
+			for beyond := range all {
+				k.tally.Refuse(owner, beyond)
+			}
 		}
 	}
 	return err
@@ -123,9 +125,8 @@ func (k *Keeper) foldSome(ctx context.Context) (n int, of []tenant.ID, err error
 	return n, of, err
 }
 
-// announce tells tenants of the thresholds that they have reached, each once in a month. Of those that are full the live runs were as
-// many as may be, though some have ended since.
-func (k *Keeper) announce(ctx context.Context, st outbound.Stores, full map[tenant.ID]bool, of ...tenant.ID) error {
+// announce tells tenants of the thresholds that they have reached, each once in a month.
+func (k *Keeper) announce(ctx context.Context, st outbound.Stores, refused map[tenant.ID]usage.Refusals, of ...tenant.ID) error {
 	if len(of) == 0 {
 		return nil
 	}
@@ -136,10 +137,7 @@ func (k *Keeper) announce(ctx context.Context, st outbound.Stores, full map[tena
 	}
 	var reached []usage.Threshold
 	for _, s := range standings {
-		if full[s.Tenant] {
-			s.Used.LiveRuns = max(s.Used.LiveRuns, s.Budgets.LiveRuns)
-		}
-		reached = append(reached, s.Thresholds()...)
+		reached = append(reached, s.Thresholds(refused[s.Tenant])...)
 	}
 	first, err := st.Usage.Budgets.Announce(ctx, reached...)
 	if err != nil {

@@ -316,7 +316,7 @@ func TestADefectInOneRunDoesNotEndTheWorker(t *testing.T) {
 			broken := w.Accept(w.NewVersion([]string{`a condition {"condition": "` + source + `"}`}, nil), 3, fixture.RunOptions{})
 			d := directory.New(w.Raw)
 			d.SetReliable(true)
-			w.Work(worker.New(w.Store, w.NodeRunner, w.NodeRunner, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.UnlimitedBudgets(), fixture.ShortLeaseOptions))
+			w.Work(worker.New(w.Store, w.NodeRunner, w.NodeRunner, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.UnlimitedBudgets(), w.NewAllowance(), fixture.ShortLeaseOptions))
 			id := w.Accept(w.NewVersion(twoTransforms, twoTransformEdges), 1, fixture.RunOptions{})[0]
 			w.Until(id, "another run ends", fixture.Is(run.StatusCompleted))
 			complaints := 0

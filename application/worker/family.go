@@ -60,7 +60,7 @@ func (j *job) call(ctx context.Context, e run.Execute) (run.Fact, error) {
 			}
 		}
 		start.Version = found.Version
-		return cmp.Or(execution.Startable(found, ""), found.Budgets.CheckBytes(found.StoredBytes, e.Weight))
+		return cmp.Or(execution.Startable(found, ""), w.allowance.CheckBytes(e.Tenant, found.Budgets, found.StoredBytes, e.Weight))
 	})
 	var refused *domain.Error
 	switch {

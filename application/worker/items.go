@@ -47,7 +47,7 @@ func (j *job) admitItems(step run.Step) jobOutcome {
 	}
 	err := j.session.readStore(j.ctx, func(ctx context.Context, st outbound.Stores) error {
 		found, err := st.Firing.Version(ctx, tenant.All(j.lease.Tenant), j.run.Workflow(), "")
-		return cmp.Or(err, found.Budgets.CheckBytes(found.StoredBytes, int64(size)))
+		return cmp.Or(err, j.session.worker.allowance.CheckBytes(j.lease.Tenant, found.Budgets, found.StoredBytes, int64(size)))
 	})
 	switch {
 	case isCode(err, run.CodeStorageExceeded):

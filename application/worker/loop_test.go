@@ -362,6 +362,9 @@ func TestALoopNeedsRoomInTheStorageOfItsTenant(t *testing.T) {
 		if f := r.Failure(); f == nil || f.Code != run.CodeStorageExceeded || len(w.childrenOf(large)) > 0 {
 			t.Errorf("it is %s with %+v, and %d items", r.Status(), f, len(w.childrenOf(large)))
 		}
+		if refused := w.Tally.TakeRefusals(); !refused[w.Owner][tenant.BytesKept] {
+			t.Errorf("it is noted that %v was refused", refused)
+		}
 		if r = w.Until(small, "the run ends", fixture.Finished); r.Status() != run.StatusCompleted {
 			t.Errorf("it is %s with %+v", r.Status(), r.Failure())
 		}

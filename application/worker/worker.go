@@ -64,6 +64,7 @@ type Worker struct {
 	computing execution.Computing
 	calls     outbound.Budget
 	growing   outbound.Budget
+	allowance *execution.Allowance
 	opts      Options
 	panics    atomic.Int64
 	defects   panicCounts
@@ -74,12 +75,12 @@ var _ inbound.Worker = (*Worker)(nil)
 // New returns a worker. The key makes resume tokens and has to be the same in all
 // processes.
 func New(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler,
-	directory outbound.Directory, signals outbound.RunSignals, random outbound.Random, key run.Key, budgets outbound.Budgets, opts Options) *Worker {
+	directory outbound.Directory, signals outbound.RunSignals, random outbound.Random, key run.Key, budgets outbound.Budgets, allowance *execution.Allowance, opts Options) *Worker {
 	opts = opts.orDefaults()
 	return &Worker{
 		work: work, attempts: execution.Attempts{Nodes: nodes, Endpoints: endpoints}, signals: signals, random: random, key: key, opts: opts,
 		plans:     execution.NewPlans(work, directory, compiler, budgets, opts.Plans),
-		computing: execution.NewComputing(budgets), calls: budgets.Calls, growing: budgets.Growing, defects: panicCounts{times: make(map[run.ID]int)},
+		computing: execution.NewComputing(budgets), calls: budgets.Calls, growing: budgets.Growing, allowance: allowance, defects: panicCounts{times: make(map[run.ID]int)},
 	}
 }
 

@@ -126,8 +126,8 @@ func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory
 
 // computingRuns has simulations run code, and tests execute nodes.
 func computingRuns(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	clock outbound.Clock, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints, credentials outbound.Credentials) *runs.Service {
-	return runs.New(work, directory, compiler, signals, clock, random, key, budgets).WithNodes(runner, endpoints).WithCredentials(credentials)
+	clock outbound.Clock, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, allowance *execution.Allowance, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints, credentials outbound.Credentials) *runs.Service {
+	return runs.New(work, directory, compiler, signals, clock, random, key, budgets, allowance).WithNodes(runner, endpoints).WithCredentials(credentials)
 }
 
 // linkedCompiler has link() give addresses under which the world outside reaches the gateway.
@@ -147,8 +147,8 @@ func connectedDispatcher(work outbound.UnitOfWork, sender outbound.Sender, clock
 
 // connectedWorker calls with what connections give out.
 func connectedWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler, directory outbound.Directory,
-	signals outbound.RunSignals, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, opts worker.Options, credentials outbound.Credentials) *worker.Worker {
-	return worker.New(work, nodes, endpoints, compiler, directory, signals, random, key, budgets, opts).WithCredentials(credentials)
+	signals outbound.RunSignals, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, allowance *execution.Allowance, opts worker.Options, credentials outbound.Credentials) *worker.Worker {
+	return worker.New(work, nodes, endpoints, compiler, directory, signals, random, key, budgets, allowance, opts).WithCredentials(credentials)
 }
 
 // recordedWork has the audit log say what a command changes.
@@ -181,7 +181,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 // newRunPorts assembles what the operator's commands on runs call.
 func newRunPorts(store *sqlstore.Store, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets) runPorts {
 	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), driven, core, directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
-		runs.New, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Struct(new(runPorts), "*"))
+		domainusage.NewTally, runs.New, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Struct(new(runPorts), "*"))
 	return runPorts{}
 }
 

@@ -61,10 +61,11 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	inboundAdmission := countedAdmission(admissionService, tally)
 	compiler := linkedCompiler(public, key)
 	signals := sqlstore.NewRunSignals(store)
+	allowance := execution.NewAllowance(clock, tally)
 	endpoints := directory.NewEndpoints(directoryDirectory, clock)
 	connectionsTokens := connections.NewTokens(work, tokens, clock, random)
 	credentials := connections.NewCredentials(work, connectionsTokens)
-	runsService := computingRuns(work, directoryDirectory, compiler, signals, clock, random, key, budgets, runner, endpoints, credentials)
+	runsService := computingRuns(work, directoryDirectory, compiler, signals, clock, random, key, budgets, allowance, runner, endpoints, credentials)
 	pages := runs.NewPages(runsService, limiter)
 	log := audit.NewLog(work)
 	keys := tenants.NewKeys(work, clock, random)
@@ -78,7 +79,6 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	checks := nodes.NewChecks(work, runner, clock)
 	checked := nodes.NewChecked(custom, checks)
 	selections := countedSelections(compiler, budgets, tally)
-	allowance := execution.NewAllowance(clock, tally)
 	firingService := firing.New(work, directoryDirectory, compiler, selections, signals, limiter, clock, random, key, budgets, allowance)
 	directoryHooks := directory.NewHooks(directoryDirectory, compiler)
 	hooksService := hooks.New(work, directoryHooks, firingService, runsService, checker, limiter, clock, random, budgets, origin)
@@ -155,7 +155,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	keeper := usage2.NewKeeper(work, clock, random, tally)
 	mailQueue := members.NewMailQueue(work, clock, random, letters)
 	figures := hookFigures(hooksService)
-	workerWorker := connectedWorker(work, runner, endpoints, compiler, directoryDirectory, signals, random, key, budgets, capacity, credentials)
+	workerWorker := connectedWorker(work, runner, endpoints, compiler, directoryDirectory, signals, random, key, budgets, allowance, capacity, credentials)
 	mainGateway := gateway{
 		API:        api,
 		Upkeep:     upkeepService,
@@ -184,7 +184,9 @@ func newRunPorts(store *sqlstore.Store, public connections.PublicURL, key run2.K
 	signals := sqlstore.NewRunSignals(store)
 	clock := system.Clock{}
 	random := system.Random{}
-	service := runs.New(store, directoryDirectory, compiler, signals, clock, random, key, budgets)
+	tally := usage.NewTally()
+	allowance := execution.NewAllowance(clock, tally)
+	service := runs.New(store, directoryDirectory, compiler, signals, clock, random, key, budgets, allowance)
 	mainRunPorts := runPorts{
 		All:  operator,
 		Runs: service,
@@ -269,8 +271,8 @@ func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory
 
 // computingRuns has simulations run code, and tests execute nodes.
 func computingRuns(work outbound.UnitOfWork, directory2 outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	clock outbound.Clock, random outbound.Random, key run2.Key, budgets outbound.Budgets, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints, credentials outbound.Credentials) *runs.Service {
-	return runs.New(work, directory2, compiler, signals, clock, random, key, budgets).WithNodes(runner, endpoints).WithCredentials(credentials)
+	clock outbound.Clock, random outbound.Random, key run2.Key, budgets outbound.Budgets, allowance *execution.Allowance, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints, credentials outbound.Credentials) *runs.Service {
+	return runs.New(work, directory2, compiler, signals, clock, random, key, budgets, allowance).WithNodes(runner, endpoints).WithCredentials(credentials)
 }
 
 // linkedCompiler has link() give addresses under which the world outside reaches the gateway.
@@ -290,8 +292,8 @@ func connectedDispatcher(work outbound.UnitOfWork, sender outbound.Sender, clock
 
 // connectedWorker calls with what connections give out.
 func connectedWorker(work outbound.UnitOfWork, nodes2 outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler, directory2 outbound.Directory,
-	signals outbound.RunSignals, random outbound.Random, key run2.Key, budgets outbound.Budgets, opts worker.Options, credentials outbound.Credentials) *worker.Worker {
-	return worker.New(work, nodes2, endpoints, compiler, directory2, signals, random, key, budgets, opts).WithCredentials(credentials)
+	signals outbound.RunSignals, random outbound.Random, key run2.Key, budgets outbound.Budgets, allowance *execution.Allowance, opts worker.Options, credentials outbound.Credentials) *worker.Worker {
+	return worker.New(work, nodes2, endpoints, compiler, directory2, signals, random, key, budgets, allowance, opts).WithCredentials(credentials)
 }
 
 // recordedWork has the audit log say what a command changes.

@@ -24,7 +24,7 @@ const (
 	// world outside, "Connections").
 	ConnectionNeedsConsent Type = "connection.needs_consent"
 
-	// UsageThreshold is sent when a tenant has used 80 or 100 percent of a budget, once a month for each ("What is
+	// UsageThreshold is sent when a tenant has used 80 or 100 percent of a budget or was refused something, once a month for each ("What is
 	// remembered").
 	UsageThreshold Type = "usage.threshold"
 

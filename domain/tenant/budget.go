@@ -88,16 +88,27 @@ func (b Budgets) CheckBytes(kept, more int64) error {
 // liveRetry is after how long to try again when too many runs are live: some will have ended.
 const liveRetry = 10 * time.Second
 
+// RunsBeyond says beyond which budget more runs would be; empty for none.
+func (b Budgets) RunsBeyond(used Budgets, more int64) BudgetName {
+	switch {
+	case b.RunsPerMonth > 0 && used.RunsPerMonth > b.RunsPerMonth-more:
+		return RunsPerMonth
+	case b.LiveRuns > 0 && used.LiveRuns > b.LiveRuns-more:
+		return LiveRuns
+	}
+	return ""
+}
+
 // CheckRuns returns why no more runs are started next to those of this month and those that are live: RateLimited with the
 // code budget_exceeded.
 func (b Budgets) CheckRuns(used Budgets, more int64, untilNextMonth time.Duration) error {
 	var e *domain.Error
-	switch {
-	case b.RunsPerMonth > 0 && used.RunsPerMonth > b.RunsPerMonth-more:
+	switch b.RunsBeyond(used, more) {
+	case RunsPerMonth:
 		e = domain.Fail(domain.RateLimited, CodeBudgetExceeded,
 			"The tenant has started %d of the %d runs that it may start this month. Ask the operator for more, or try again next month.", used.RunsPerMonth, b.RunsPerMonth)
 		e.RetryAfter = untilNextMonth
-	case b.LiveRuns > 0 && used.LiveRuns > b.LiveRuns-more:
+	case LiveRuns:
 		e = domain.Fail(domain.RateLimited, CodeBudgetExceeded,
 			"%d runs of the tenant have not ended, and at most %d may be live. Try again when some have ended, or ask the operator for more.", used.LiveRuns, b.LiveRuns)
 		e.RetryAfter = liveRetry
@@ -113,11 +124,12 @@ const CodeBudgetExceeded = "budget_exceeded"
 // Thresholds are at how much of a budget, in percent, a tenant is told.
 func Thresholds() []int { return []int{80, 100} }
 
-// Reached says which of the thresholds what is used has reached; none where there is no budget.
-func (b Budgets) Reached(name BudgetName, used Budgets) (reached []int) {
+// Reached says which of the thresholds what is used has reached; none where there is no budget. Where something was refused nothing more
+// fits, which is 100 percent.
+func (b Budgets) Reached(name BudgetName, used Budgets, refused bool) (reached []int) {
 	limit := *b.Field(name)
 	for _, percent := range Thresholds() {
-		if limit > 0 && float64(*used.Field(name))*100 >= float64(limit)*float64(percent) {
+		if limit > 0 && (float64(*used.Field(name))*100 >= float64(limit)*float64(percent) || refused && percent == 100) {
 			reached = append(reached, percent)
 		}
 	}

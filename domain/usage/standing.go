@@ -24,10 +24,14 @@ type Threshold struct {
 	Percent int
 }
 
-// Thresholds are those that the tenant has reached.
-func (s Standing) Thresholds() (reached []Threshold) {
+// Thresholds are those that the tenant has reached: the last one, too, where what did not fit was refused. Where that were live runs, some
+// may have ended since.
+func (s Standing) Thresholds(refused Refusals) (reached []Threshold) {
+	if refused[tenant.LiveRuns] {
+		s.Used.LiveRuns = max(s.Used.LiveRuns, s.Budgets.LiveRuns)
+	}
 	for _, name := range tenant.BudgetNames() {
-		for _, percent := range s.Budgets.Reached(name, s.Used) {
+		for _, percent := range s.Budgets.Reached(name, s.Used, refused[name]) {
 			reached = append(reached, Threshold{s.Tenant, s.Month, name, *s.Budgets.Field(name), *s.Used.Field(name), percent})
 		}
 	}

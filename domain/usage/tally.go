@@ -7,16 +7,19 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
+// Refusals are the budgets beyond which something of a tenant was refused.
+type Refusals map[tenant.BudgetName]bool
+
 // Tally counts in the memory of a process, until somebody writes it down. It is for use by many at once; nil counts nothing.
 type Tally struct {
-	mu     sync.Mutex
-	counts map[tenant.ID]*Counts
-	full   map[tenant.ID]bool
+	mu      sync.Mutex
+	counts  map[tenant.ID]*Counts
+	refused map[tenant.ID]Refusals
 }
 
 // NewTally returns an empty tally.
 func NewTally() *Tally {
-	return &Tally{counts: make(map[tenant.ID]*Counts), full: make(map[tenant.ID]bool)}
+	return &Tally{counts: make(map[tenant.ID]*Counts), refused: make(map[tenant.ID]Refusals)}
 }
 
 // Count adds to what is counted of a tenant.
@@ -41,21 +44,24 @@ func (t *Tally) Take() map[tenant.ID]*Counts {
 	return taken
 }
 
-// LiveFull notes that a tenant had as many live runs as it may.
-func (t *Tally) LiveFull(owner tenant.ID) {
+// Refuse notes that something of a tenant was beyond a budget.
+func (t *Tally) Refuse(owner tenant.ID, beyond tenant.BudgetName) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.full[owner] = true
+	if t.refused[owner] == nil {
+		t.refused[owner] = make(Refusals)
+	}
+	t.refused[owner][beyond] = true
 }
 
-// TakeLiveFull returns which tenants had since the last call.
-func (t *Tally) TakeLiveFull() map[tenant.ID]bool {
+// TakeRefusals returns what was refused since the last call.
+func (t *Tally) TakeRefusals() map[tenant.ID]Refusals {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	taken := maps.Clone(t.full)
-	clear(t.full)
+	taken := maps.Clone(t.refused)
+	clear(t.refused)
 	return taken
 }

@@ -57,11 +57,12 @@ func serve(t *testing.T) (baseURL, key string) {
 	clock, random, limiter := system.Clock{}, system.Random{}, memory.New(system.Clock{})
 	known, signals, compiler := directory.New(store), sqlstore.NewRunSignals(store), expression.Compiler{}
 	versions := workflows.NewVersions(store, known, expression.Checker{}, clock, random)
+	allowance := execution.NewAllowance(clock, nil)
 	api, err := httpapi.New(httpapi.Ports{
 		Admission: admission.New(known, nil, limiter, clock), Tenants: tenants.New(store, clock, random),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerInserter(store), expression.Checker{}, limiter, clock, random),
 		Workflows: workflows.New(store, signals, clock, random), Versions: versions, Publishing: versions,
-		Firing: firing.New(store, known, compiler, execution.NewSelections(compiler, budget.Divide(1<<40, 2).OfRuns()), signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), execution.NewAllowance(clock, nil)), Runs: runs.New(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns()),
+		Firing: firing.New(store, known, compiler, execution.NewSelections(compiler, budget.Divide(1<<40, 2).OfRuns()), signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), allowance), Runs: runs.New(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), allowance),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },
 		OperatorTokens: operator.NewTokens(operator.NewToken(operatorToken)),
 		Memory:         stream.Memory{Intake: budget.New(64 << 20), Pages: budget.New(64 << 20), Simulations: budget.New(4)}})
@@ -72,7 +73,7 @@ func serve(t *testing.T) (baseURL, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner := worker.New(store, nobody{}, directory.NewEndpoints(known, clock), compiler, known, signals, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), worker.Options{Name: "test"})
+	runner := worker.New(store, nobody{}, directory.NewEndpoints(known, clock), compiler, known, signals, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), allowance, worker.Options{Name: "test"})
 	ctx, stop := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	working.Go(func() { runner.Run(ctx, func(err error) { t.Error(err) }) })
