@@ -29,6 +29,7 @@ type Server struct {
 	strategy string  // clause of CREATE DATABASE
 	template template
 	instance *Instance // nil when somebody else runs the server
+	db       *sql.DB   // of its maintenance database, which stays connected: connecting takes a third as long as making a database
 }
 
 // template is the database that new ones are copied from. It is made once.
@@ -88,11 +89,11 @@ func connect(ctx context.Context, address string) (*Server, error) {
 		return nil, fmt.Errorf("%s must be a URL like postgres://user:password@host:port/postgres", AddressVariable)
 	}
 	s.address = *u
+	if s.db, err = sql.Open("postgres", address); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
 	var version int
-	err = s.using(func(ctx context.Context, db *sql.DB) error {
-		return db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&version)
-	})
-	if err != nil {
+	if err = s.db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&version); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	if version >= fileCopySince {
@@ -107,6 +108,9 @@ const fileCopySince = 150000
 
 // close stops the server if it was started here, and drops the template otherwise.
 func (s *Server) close() error {
+	if s.db != nil {
+		defer func() { _ = s.db.Close() }() // nothing is pending
+	}
 	if s.instance != nil {
 		s.instance.Stop()
 		return nil
@@ -165,26 +169,14 @@ func (s *Server) create(tb testing.TB, from string) string {
 
 // exec runs statements one after another on the maintenance database.
 func (s *Server) exec(statements ...string) error {
-	return s.using(func(ctx context.Context, db *sql.DB) error {
-		for _, statement := range statements {
-			if _, err := db.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("%s: %w", statement, err)
-			}
-		}
-		return nil
-	})
-}
-
-// using connects to the maintenance database for as long as do runs.
-func (s *Server) using(do func(context.Context, *sql.DB) error) error {
-	db, err := sql.Open("postgres", s.address.String())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }() // nothing is pending
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return do(ctx, db)
+	for _, statement := range statements {
+		if _, err := s.db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
 }
 
 func (s *Server) url(database string) string {

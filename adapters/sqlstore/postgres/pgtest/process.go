@@ -23,12 +23,12 @@ func start(postgres, home, data string, opts Options, owner *syscall.Credential)
 	if opts.Durable {
 		durable = "on"
 	}
-	log := "4GB"
+	log, buffers := "4GB", "256MB"
 	if opts.InMemory {
-		log = "256MB"
+		log, buffers = "256MB", "32MB" // who drops a database looks through them all
 	}
 	settings := append([]string{
-		"listen_addresses=", "max_connections=300", "fsync=" + durable, "full_page_writes=" + durable, "shared_buffers=256MB", "max_wal_size=" + log,
+		"listen_addresses=", "max_connections=300", "fsync=" + durable, "full_page_writes=" + durable, "shared_buffers=" + buffers, "max_wal_size=" + log,
 	}, opts.Settings...)
 	args := []string{"-D", data, "-k", home}
 	for _, setting := range settings {

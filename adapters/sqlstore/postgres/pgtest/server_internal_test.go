@@ -2,7 +2,6 @@ package pgtest
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
 	"errors"
 	"io/fs"
@@ -18,10 +17,12 @@ import (
 // databases lists those of a server that somebody made.
 func databases(t *testing.T, s *Server) (names []string) {
 	t.Helper()
-	err := s.using(func(ctx context.Context, db *sql.DB) error {
-		return db.QueryRowContext(ctx, `SELECT array_agg(datname::text) FROM pg_database WHERE NOT datistemplate`).Scan(pq.Array(&names))
-	})
+	db, err := sql.Open("postgres", s.address.String())
 	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.QueryRowContext(t.Context(), `SELECT array_agg(datname::text) FROM pg_database WHERE NOT datistemplate`).Scan(pq.Array(&names)); err != nil {
 		t.Fatal(err)
 	}
 	return names
@@ -61,9 +62,7 @@ func TestTheClusterIsInMemoryWhereThereIsRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	var data string
-	err = server.using(func(ctx context.Context, db *sql.DB) error {
-		return db.QueryRowContext(ctx, `SHOW data_directory`).Scan(&data)
-	})
+	err = server.db.QueryRowContext(t.Context(), `SHOW data_directory`).Scan(&data)
 	if err != nil || filepath.Dir(filepath.Dir(data)) != root {
 		t.Errorf("the cluster is in %s, not in a folder of %s: %v", data, root, err)
 	}
