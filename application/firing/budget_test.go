@@ -237,3 +237,19 @@ func TestWhatStartsNothingIsNotBeyondABudget(t *testing.T) {
 		}
 	})
 }
+
+// As where services count requests: what is refused, for whatever a client cannot see beforehand, was one.
+func TestWhatABudgetRefusesCountsAgainstTheRateLimit(t *testing.T) {
+	onEachStore(t, func(d *env) {
+		trg := d.NewSimpleTrigger(`{"webhookConfig":{"event":"paid"},"rateLimit":{"maxRequests":3,"windowMs":60000}}`)
+		d.Call(trg, run.Call{})
+		d.SetBudgets(tenant.Budgets{LiveRuns: 1})
+		ways := d.ways(trg, d.VersionOf(trg))
+		for _, way := range []string{"call", "call with a key"} {
+			d.WantCode(ways[way](run.Call{}), domain.RateLimited, tenant.CodeBudgetExceeded)
+		}
+		d.SetBudgets(tenant.Budgets{})
+		d.Clock.Set(d.Clock.Now().Add(2 * time.Second)) // what was read before is old
+		d.WantCode(ways["call"](run.Call{}), domain.RateLimited, "trigger_rate_limit_exceeded")
+	})
+}

@@ -37,6 +37,24 @@ func TestAnInstantWithoutStorageIsInTheLedgerWithTheReason(t *testing.T) {
 	})
 }
 
+// What the filter leaves out starts no run, so that no budget is asked.
+func TestAnInstantThatIsFilteredIsSoBeyondABudget(t *testing.T) {
+	onEachStore(t, func(w *env) {
+		filtered, plain := w.filtered(`false`), w.schedule(1, `{"cron":"* * * * *"}`)[0]
+		for _, b := range []tenant.Budgets{{BytesKept: 1}, {LiveRuns: 1}, {RunsPerMonth: 1}} {
+			w.budgets(b)
+			w.fire(w.clock.Now().Add(time.Minute))
+			fires := w.fires(filtered)
+			if reason := fires[len(fires)-1].Reason(); reason != "filtered" {
+				w.Errorf("beyond %+v: %s", b, reason)
+			}
+		}
+		if n := len(w.stored(plain)); n != 1 { // else nothing is beyond a budget
+			w.Errorf("%d runs were started", n)
+		}
+	})
+}
+
 // So it is beyond the runs of a month, and beyond those that may be live.
 func TestAnInstantBeyondABudgetOfRunsIsInTheLedgerWithTheReason(t *testing.T) {
 	onEachStore(t, func(w *env) {

@@ -40,6 +40,7 @@ func TestEveryDeliveryArrivesAlthoughTheGatewayIsKilledAndReceiversFail(t *testi
 	if testing.Short() {
 		t.Skip("most of it is to wait for leases to end; what goes on at the same time, the tests of package webhooks try")
 	}
+	t.Parallel()
 	databases(t, func(t *testing.T, b binary) {
 		const endpoints = 50
 		many := *manyDeliveries

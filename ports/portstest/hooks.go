@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/hook"
+	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -288,6 +290,39 @@ func hookDeliveries(t *testing.T, open OpenStore) {
 			} {
 				if ids, total := f.hookDeliveries(h, c.filter); !cmp.Equal(ids, c.want) || total != len(c.want) {
 					f.Errorf("%s: %v of %d", claim, ids, total)
+				}
+			}
+		},
+		"a job collects those of a time, but none that was refused, and of a repeat that was rejected the first one": func(f fixture) {
+			h, other := f.hooked(), f.hooked()
+			of := func(seconds int, verdict hook.Verdict, replayOf hook.DeliveryID) *hook.Received {
+				d := hookDelivery(h, seconds, verdict)
+				d.ReplayOf = replayOf
+				return d
+			}
+			accepted, again, rejected := of(1, hook.Accepted, ""), of(2, hook.Accepted, "hdl_0"), of(3, hook.Rejected, "")
+			f.addDeliveries(of(0, hook.Accepted, ""), accepted, again, rejected, of(4, hook.Rejected, rejected.ID), of(5, hook.RefusedSender, ""), of(6, hook.Accepted, ""),
+				hookDelivery(other, 2, hook.Accepted))
+			from, to := noon.Add(time.Second), noon.Add(6*time.Second)
+			for verdict, want := range map[hook.Verdict][]hook.DeliveryID{
+				"": {accepted.ID, again.ID, rejected.ID}, hook.Accepted: {accepted.ID, again.ID}, hook.Rejected: {rejected.ID}, hook.RefusedSender: nil,
+			} {
+				j, err := job.NewReplay(job.ID(newID("job")), tenant.All(h.Tenant()), job.ReplayDraft{Trigger: h.Trigger(), From: &from, To: &to, Verdict: string(verdict)}, to.Add(time.Second))
+				if err != nil {
+					f.Fatal(err)
+				}
+				var got []hook.DeliveryID
+				for _, id := range f.job(j) {
+					got = append(got, hook.DeliveryID(id))
+				}
+				if j.Status() == job.Running { // a tenant has one at a time
+					if err := j.Cancel(to.Add(time.Second)); err != nil {
+						f.Fatal(err)
+					}
+					f.updateJob(j)
+				}
+				if slices.Sort(got); !cmp.Equal(got, want) {
+					f.Errorf("with the verdict %q: %v, not %v", verdict, got, want)
 				}
 			}
 		},

@@ -4021,7 +4021,8 @@ type TriggerConfig struct {
 	// Example: {"amount":{"min":0,"required":true,"type":"number"}}
 	PayloadSchema *map[string]FieldSchema `json:"payloadSchema,omitempty"`
 
-	// RateLimit How often calls and events may fire it: at most `maxRequests` times in any `windowMs`. Its schedule is not counted. The gateway's
+	// RateLimit How often calls and events may fire it: at most `maxRequests` times in any `windowMs`. What a budget of the tenant refuses counts, and so does
+	// a delivery to its hook that is refused so; repeats and what its `filter` leaves out do not, nor does its schedule. The gateway's
 	// processes count together where the operator has given them a shared store for it (Redis); else each counts on its own, so that several of them
 	// let through up to as many times more, and a process begins anew when it starts. What must hold exactly once is a matter of `dedupeKey`.
 	RateLimit *struct {
@@ -6172,6 +6173,7 @@ func (c *Client) GetHookDelivery(ctx context.Context, id TriggerID, deliveryID H
 // Verifies a delivery again, except for its age, and starts what it starts, whether or not its `dedupe` was seen. The hook's `filter` counts. What comes of it is a
 // delivery of its own, and the runs that it starts have `replayOf`. What was refused is never run.
 // One that was `rejected` started nothing, so its `dedupe` counts: its replay starts once, and is a `duplicate` when it, or the same sent again, has started since.
+// Without `dedupe` nothing says that two deliveries are the same: each that a sender repeated is kept, and starts what it starts when it is replayed.
 // Nothing is read of the body; unknown members are refused.
 //
 // **Key:** secret.
@@ -6216,7 +6218,7 @@ func (c *Client) PreviewTrigger(ctx context.Context, id TriggerID, params *Previ
 // The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`, also when the trigger
 // or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
 // idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
-// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+// with the code `trigger_rate_limit_exceeded`; repeats and calls that the filter leaves out do not count, those that a budget refuses do.
 //
 // A payload that does not fit the trigger's `config.payloadSchema` is refused with the code `payload_invalid`. Where its `config.filter` is
 // not true of the payload, no run is started and the answer has `filtered: true` in place of a `runId`; a filter that cannot be computed

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jmoiron/sqlx"
@@ -48,6 +49,26 @@ func UpDownUp(t *testing.T, db *sqlx.DB, provider *goose.Provider, objects strin
 	}
 	if diff := cmp.Diff(whole, up()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// CountsLater checks that counting is not said to begin before gateways of the release before, which do not count, have had a whole day to end.
+func CountsLater(t *testing.T, db *sqlx.DB, provider *goose.Provider) {
+	if _, err := provider.UpTo(t.Context(), 56); err != nil {
+		t.Fatal(err)
+	}
+	_, err := db.ExecContext(t.Context(), `INSERT INTO tenants (id, name, status, settings, created_at, updated_at, revision) VALUES ('tenant_1', 'Acme', 'active', '{}', '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00', 1)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(days int) string { return time.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }
+	earliest := day(2)
+	if _, err := provider.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var since string
+	if err := db.GetContext(t.Context(), &since, `SELECT since FROM usage_turn`); err != nil || since < earliest || since > day(2) {
+		t.Errorf("everything is counted from %s on, not from %s: %v", since, earliest, err)
 	}
 }
 

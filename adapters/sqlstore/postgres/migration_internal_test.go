@@ -18,6 +18,11 @@ func TestMigrationsGoBackAndForth(t *testing.T) {
 		UNION ALL SELECT tgname FROM pg_trigger WHERE NOT tgisinternal`)
 }
 
+func TestUsageIsCountedOnceThePreviousVersionHasEnded(t *testing.T) {
+	db, provider := migrating(t, pgtest.Start(t).Database(t))
+	migrationtest.CountsLater(t, db, provider)
+}
+
 // migrating opens a database, and what migrates it.
 func migrating(t *testing.T, address string) (*sqlx.DB, *goose.Provider) {
 	t.Helper()

@@ -5,12 +5,25 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/migrationtest"
 )
 
 func TestMigrationsGoBackAndForth(t *testing.T) {
+	db, provider := migrating(t)
+	migrationtest.UpDownUp(t, db, provider, `SELECT name FROM sqlite_schema`)
+}
+
+func TestUsageIsCountedOnceThePreviousVersionHasEnded(t *testing.T) {
+	db, provider := migrating(t)
+	migrationtest.CountsLater(t, db, provider)
+}
+
+// migrating opens a database, and what migrates it.
+func migrating(t *testing.T) (*sqlx.DB, *goose.Provider) {
+	t.Helper()
 	db, err := connect(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), Options{Volatile: true}, 1, "_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)
@@ -24,5 +37,5 @@ func TestMigrationsGoBackAndForth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	migrationtest.UpDownUp(t, db, provider, `SELECT name FROM sqlite_schema`)
+	return db, provider
 }

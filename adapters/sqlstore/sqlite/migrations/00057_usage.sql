@@ -6,7 +6,7 @@
 -- stored_at is when usage_storage was last written. since is the first day of which everything was counted.
 -- Nothing refers to tenants from usage_deltas, since each row would lock that of its tenant; what is left of one that is gone is dropped by the job.
 --
--- Gateways of 0.1.0 go on after it: what they do is not counted.
+-- Gateways of 0.1.0 go on after it: what they do is not counted. They have the rest of the day and all of the next one to end.
 
 -- +goose Up
 CREATE TABLE usage_deltas (
@@ -63,7 +63,7 @@ CREATE TABLE usage_turn (
     since     text NOT NULL
 );
 INSERT INTO usage_turn (stored_at, since)
-    SELECT '1970-01-01 00:00:00+00:00', CASE WHEN EXISTS (SELECT 1 FROM tenants) THEN date('now', '+1 day') ELSE '1970-01-01' END;
+    SELECT '1970-01-01 00:00:00+00:00', CASE WHEN EXISTS (SELECT 1 FROM tenants) THEN date('now', '+2 days') ELSE '1970-01-01' END;
 
 -- +goose Down
 DROP TABLE usage_turn;
