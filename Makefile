@@ -28,6 +28,8 @@ NOCHECKPTR := -gcflags=modernc.org/sqlite/lib=-d=checkptr=0
 # code may not have the memory that the detector needs; nor do many processes of one test with each other, nor
 # what reads the sources.
 NORACE   := -skip '^(TestGoldens|TestPublishing|FuzzCreateTrigger|TestImportsFollowTheHouse|TestEveryPackageSaysWhatItIs|TestFilesAndFunctionsStaySmall|TestOutboundPortsStayNarrow|TestUseCasesReadNoAggregatesState|TestAfterAnyOutageTheLedgerIsComplete|TestEachLocalDayStartsOneRunOfAFixedTime|TestTwoVersionsRunNextToEachOther|TestRunsOfEveryShapeSurviveTheUpgrade|TestARollingUpgradeLosesNoRequest|TestCodeFromItsPublicationToTheOutputOfARun|TestTheWalkThroughTheREADMEHonoursTheAnswer|TestTheWalkFromAStripeEventCallsTheAPIOnce|TestTheWalkWithATokenReachesOneCompany|TestTheLinkerLeavesOutWhatNothingCalls|TestThirtyProcessesOfTheirOwnRefreshOnce|TestNoDumpAndNoLogOfPostgreSQLHoldsASecret|TestNoFileOfASQLiteDatabaseHoldsASecret)$$'
+# How many packages are tested at the same time: one more than there are processors, since some of them mostly wait.
+PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Packages that share state between goroutines; the others have nothing to race for.
 RACE     := ./adapters/budget ./adapters/noderunner ./adapters/sandbox ./adapters/httpapi ./adapters/httpapi/client ./adapters/httpapi/exchange ./adapters/httpapi/jsonread ./adapters/httpserver ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/... ./deploy/rolling
 
@@ -46,8 +48,8 @@ build: ## Build bin/sluice, one static binary
 	CGO_ENABLED=0 go build -tags $(TAGS) -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sluice ./cmd/sluice
 
 .PHONY: test
-test: ## Run all tests; fetches a real PostgreSQL where there is none
-	go test -timeout 20m -vet=off ./...
+test: ## Run all tests, without go vet, which is part of lint; fetches a real PostgreSQL where there is none
+	go test -timeout 20m -vet=off -p $(PACKAGES) ./...
 	SLUICE_TEST_STORE=postgres go test -vet=off ./adapters/httpapi
 	@echo "all tests passed"
 

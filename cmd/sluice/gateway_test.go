@@ -41,8 +41,18 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == codeCommand {
 		os.Exit(sandbox.Serve())
 	}
-	pgtest.Main(m)
+	pgtest.Main(suite{m})
 }
+
+// suite are the tests, after which what they have built together is removed.
+type suite struct{ *testing.M }
+
+// Run runs the tests.
+func (s suite) Run() int {
+	defer func() { _ = os.RemoveAll(shared.dir) }() // the system clears up what stays
+	return s.M.Run()
+}
+
 
 var curl = regexp.MustCompile(`(?s)curl -sS -X POST (http://\S+)(/v1/gateway/triggers/trg_\w+/webhook) .*X-API-Key: (sk_\w+)'.*-d '(\{.*\})'`)
 

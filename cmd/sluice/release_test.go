@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/sluicehq/sluice/deploy/harness"
@@ -12,28 +13,47 @@ import (
 // released is the commit of the last release, 0.1.0.
 const released = "696c3fc6f19efd4d2432d686bdc1be1bb7d35f83"
 
-// lastRelease builds the gateway of the last release from the history of the repository.
+// shared is what the tests of this process build once.
+var shared struct {
+	once    sync.Once
+	dir     string
+	program string // of the last release
+	err     error
+}
+
+// lastRelease is the gateway of the last release, built from the history of the repository.
 func lastRelease(t *testing.T) (program string) {
 	t.Helper()
 	const repository = "../.."
 	if _, err := os.Stat(filepath.Join(repository, ".git")); os.IsNotExist(err) {
 		t.Skipf("########## NOT TESTED: there is no git repository to build the last release %s from", released)
 	}
-	dir := t.TempDir()
-	source := filepath.Join(dir, "source.tar")
 	find := exec.CommandContext(t.Context(), "git", "cat-file", "-e", released+"^{commit}")
-	archive := exec.CommandContext(t.Context(), "git", "archive", "--output", source, released)
-	find.Dir, archive.Dir = repository, repository
+	find.Dir = repository
 	if _, err := harness.Output(find); err != nil {
 		t.Fatalf("the repository lacks the commit of the last release: get it with `git fetch --unshallow`, or `git fetch origin %s`: %v", released, err)
 	}
-	program = filepath.Join(dir, "sluice")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags=nomsgpack,grpcnotrace", "-o", program, "./cmd/sluice")
-	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
-	for _, step := range []*exec.Cmd{archive, exec.CommandContext(t.Context(), "tar", "-xf", source, "-C", dir), build} {
+	shared.once.Do(func() { shared.err = buildLastRelease(repository) })
+	if shared.err != nil {
+		t.Fatalf("build the last release: %v", shared.err)
+	}
+	return shared.program
+}
+
+func buildLastRelease(repository string) (err error) {
+	if shared.dir, err = os.MkdirTemp("", "sluice-release-"); err != nil {
+		return err
+	}
+	source := filepath.Join(shared.dir, "source.tar")
+	shared.program = filepath.Join(shared.dir, "sluice")
+	archive := exec.Command("git", "archive", "--output", source, released)
+	unpack := exec.Command("tar", "-xf", source, "-C", shared.dir)
+	build := exec.Command("go", "build", "-trimpath", "-tags=nomsgpack,grpcnotrace", "-o", shared.program, "./cmd/sluice")
+	archive.Dir, build.Dir, build.Env = repository, shared.dir, append(os.Environ(), "CGO_ENABLED=0")
+	for _, step := range []*exec.Cmd{archive, unpack, build} {
 		if _, err := harness.Output(step); err != nil {
-			t.Fatalf("build the last release: %v", err)
+			return err
 		}
 	}
-	return program
+	return nil
 }

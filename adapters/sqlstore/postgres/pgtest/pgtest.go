@@ -48,7 +48,7 @@ var shared struct {
 // Main runs the tests of a package and then removes what is left of the server that
 // they used: all of it when they started it, the template otherwise. Call it from
 // TestMain.
-func Main(m *testing.M) {
+func Main(m interface{ Run() int }) {
 	code := m.Run()
 	if shared.server != nil {
 		if err := shared.server.close(); err != nil {
