@@ -53,7 +53,6 @@ func (s suite) Run() int {
 	return s.M.Run()
 }
 
-
 var curl = regexp.MustCompile(`(?s)curl -sS -X POST (http://\S+)(/v1/gateway/triggers/trg_\w+/webhook) .*X-API-Key: (sk_\w+)'.*-d '(\{.*\})'`)
 
 var runID = regexp.MustCompile(`run_[0-9a-z]{26}`)
