@@ -3,12 +3,14 @@ package browser
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,14 +30,16 @@ var looks = [][2]string{{"light", "wide"}, {"dark", "wide"}, {"light", "narrow"}
 // TestTheConsoleInABrowser tells the stories of stories/ against the real binary. SLUICE_PICTURES is a folder for pictures of all pages,
 // SLUICE_STORY the part of a name that one story has. Pictures of stories that failed are in bin/e2e.
 func TestTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
 	executable := findBrowser(t)
 	dir := t.TempDir()
 	binary, err := harness.Build(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var failed []string
 	t.Run("SQLite", func(t *testing.T) {
-		tellStories(t, binary, "sqlite:"+dir+"/a.db", map[string]any{"executable": executable, "pictures": os.Getenv("SLUICE_PICTURES"), "looks": looks})
+		failed = append(failed, tellStories(t, binary, "sqlite:"+dir+"/a.db", map[string]any{"executable": executable, "pictures": os.Getenv("SLUICE_PICTURES"), "looks": looks})...)
 	})
 	t.Run("PostgreSQL", func(t *testing.T) { // the pages are the same, and have been examined
 		server, err := harness.StartPostgres(t.Context(), pgtest.Options{})
@@ -47,12 +51,15 @@ func TestTheConsoleInABrowser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tellStories(t, binary, database, map[string]any{"executable": executable, "looks": [][2]string{}})
+		failed = append(failed, tellStories(t, binary, database, map[string]any{"executable": executable, "looks": [][2]string{}})...)
 	})
+	for _, finding := range failed { // at the end, which is what is read of a long output
+		t.Error(finding)
+	}
 }
 
-// tellStories starts a gateway as a newcomer does, and has a browser tell all stories.
-func tellStories(t *testing.T, binary, database string, input map[string]any) {
+// tellStories starts a gateway as a newcomer does, and has a browser tell all stories. It returns what went wrong, with the story and where in it.
+func tellStories(t *testing.T, binary, database string, input map[string]any) (failed []string) {
 	t.Helper()
 	g, err := harness.NewGateway("console", binary, database, t.TempDir(), "SLUICE_EGRESS_ALLOW=127.0.0.0/8") // stories have receivers of their own
 	if err != nil {
@@ -102,12 +109,13 @@ func tellStories(t *testing.T, binary, database string, input map[string]any) {
 	if err != nil || len(told.Findings) < len(stories) && os.Getenv("SLUICE_STORY") == "" {
 		t.Errorf("%d of %d stories were told: %v", len(told.Findings), len(stories), err)
 	}
-	for story, found := range told.Findings {
-		for _, what := range found {
-			t.Errorf("%s: %s", story, what)
+	t.Logf("figures:\n%s", strings.Join(told.Lines, "\n"))
+	for _, story := range slices.Sorted(maps.Keys(told.Findings)) {
+		for _, what := range told.Findings[story] {
+			failed = append(failed, filepath.Base(t.Name())+", "+story+": "+what)
 		}
 	}
-	t.Logf("figures:\n%s", strings.Join(told.Lines, "\n"))
+	return failed
 }
 
 // newControl restarts the gateway and runs operator's commands for stories.
