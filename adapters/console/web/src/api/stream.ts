@@ -44,7 +44,7 @@ type Follow = {
 };
 
 const firstWait = 500;
-const longestWait = 15_000;
+const longestWait = 5_000; // somebody looks at what it shows
 const silence = 40_000; // a comment comes every 15 seconds
 
 /** Reads a stream, and comes back when it breaks off, as when the gateway restarts. Returns what ends it. */

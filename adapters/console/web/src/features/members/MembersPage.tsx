@@ -32,9 +32,9 @@ export default function MembersPage() {
     { head: t`Role`, cell: (member) => <RoleName role={member.role} /> },
     {
       head: t`State`,
-      cell: ({ isDisabled, hasEntered }) => {
+      cell: ({ userId, isDisabled, hasEntered }) => {
         if (isDisabled) return <Badge tone="danger">{t`Kept out by the operator`}</Badge>;
-        return hasEntered ? <Badge tone="ok">{t`Active`}</Badge> : <Badge tone="info">{t`Invited`}</Badge>;
+        return hasEntered || userId === user.id ? <Badge tone="ok">{t`Active`}</Badge> : <Badge tone="info">{t`Invited`}</Badge>;
       },
     },
     { head: t`Since`, cell: (member) => <Time at={member.createdAt} />, isMinor: true },
