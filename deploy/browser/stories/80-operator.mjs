@@ -73,7 +73,7 @@ export default async ({ page, assert, examine, sluice, otherPage, url, call, hom
   await shown.getByRole("searchbox", { name: "Tenant: identifier" }).fill(id);
   await shown.getByText("Nothing fits these filters").waitFor();
   await shown.getByRole("link", { name: "Usage" }).click();
-  await shown.getByRole("table", { name: "Usage" }).getByRole("row").nth(1).waitFor();
+  await shown.getByRole("table", { name: "Usage" }).getByRole("link", { name: "Umbrella" }).waitFor();
   await examine("operator-usage", shown);
   await shown.getByRole("link", { name: "Processes" }).click();
   await shown.getByRole("table", { name: "Processes" }).getByRole("row").nth(1).waitFor();

@@ -10,9 +10,11 @@ export default function UsagePage() {
   const months = lastMonths(new Date());
   const month = months.includes(parameters.month ?? "") ? (parameters.month as string) : (months[0] as string);
   const query = useItems(operatorApi, "/usage", ["search"], { query: { ...boundsOf(month), by: "month" } });
+  const { data: tenants } = useItems(operatorApi, "/tenants", ["search"]); // the same page of the same list
+  const names = new Map(tenants?.items.map(({ id, name }) => [id, name]));
   const nameOf = (one: string) => new Date(`${one}-01`).toLocaleDateString(i18n.locale, { timeZone: "UTC", month: "long", year: "numeric" });
   const columns: Column<Schemas["TenantUsage"]>[] = [
-    { head: t`Tenant`, cell: ({ tenantId }) => <Link to={`/operator/tenants/${tenantId}`}>{tenantId}</Link> },
+    { head: t`Tenant`, cell: ({ tenantId }) => <Link to={`/operator/tenants/${tenantId}`}>{names.get(tenantId) ?? tenantId}</Link> },
     { head: t`Runs started`, cell: ({ totals }) => number(totals.runs.started), isNumber: true },
     { head: t`Runs failed`, cell: ({ totals }) => number(totals.runs.failed), isNumber: true, isMinor: true },
     { head: t`Requests`, cell: ({ totals }) => number(totals.requests.total), isNumber: true },
