@@ -102,7 +102,9 @@ func TestCallsThatArriveTogetherShareAUnit(t *testing.T) {
 		if len(own) != many || len(c.RunsOf(c.Owner)) < 100 {
 			c.Errorf("%d runs were answered", len(own))
 		}
-		if units := c.gate.units.Load(); units != 4 {
+		// One for the first call, one for those that were enough to start a second batch, and two for the others; one less where so many
+		// came in time for the second batch that the others fit into one.
+		if units := c.gate.units.Load(); units < 3 || units > 4 {
 			c.Errorf("%d units were made for 2 calls and another %d", units, many)
 		}
 	})
