@@ -189,7 +189,6 @@ func startGateway(t *testing.T) *harness.Gateway {
 }
 
 func TestNothingThatATenantAnswersWithActsOnOurOrigin(t *testing.T) {
-	t.Parallel() // it waits for what does not come, most of the time
 	executable := findBrowser(t)
 	g := startGateway(t)
 	var answers []map[string]any

@@ -30,7 +30,6 @@ var looks = [][2]string{{"light", "wide"}, {"dark", "wide"}, {"light", "narrow"}
 // TestTheConsoleInABrowser tells the stories of stories/ against the real binary. SLUICE_PICTURES is a folder for pictures of all pages,
 // SLUICE_STORY the part of a name that one story has. Pictures of stories that failed are in bin/e2e.
 func TestTheConsoleInABrowser(t *testing.T) {
-	t.Parallel()
 	executable := findBrowser(t)
 	dir := t.TempDir()
 	binary, err := harness.Build(t.Context(), dir)
