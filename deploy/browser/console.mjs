@@ -23,7 +23,7 @@ const browser = await chromium.launch({
 /** A session of the browser: cookies and settings of its own. */
 const newSession = async () => {
   const context = await browser.newContext({ viewport: viewports.wide, locale: "en-GB", permissions: ["clipboard-read", "clipboard-write"] });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(30_000); // stories wait for states, and a busy machine is slow to reach them
   return context;
 };
 const signedIn = await newSession();
