@@ -46,9 +46,10 @@ export default function EndpointPage() {
   const [secret, setSecret] = useState<string | null>(null);
   const [parameters, setParameters] = useSearchParameters();
   const path = { params: { path: { id: endpointId } } };
-  const read = api.useQuery("get", "/webhook-endpoints/{id}", path);
+  const still = { enabled: doing !== "remove" }; // what is about to go is not read again, whatever the stream says
+  const read = api.useQuery("get", "/webhook-endpoints/{id}", path, still);
   const endpoint = read.data;
-  const deliveries = useItems(api, "/webhook-endpoints/{id}/deliveries", ["status", "eventType"], path.params);
+  const deliveries = useItems(api, "/webhook-endpoints/{id}/deliveries", ["status", "eventType"], { ...path.params, ...still });
   const parents = [{ label: t`Webhook endpoints`, to: `/t/${tenantId}/endpoints` }];
   const close = () => setDoing(null);
 

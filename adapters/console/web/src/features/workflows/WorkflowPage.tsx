@@ -43,10 +43,11 @@ export default function WorkflowPage() {
   const actions = useWorkflowActions();
   const [doing, setDoing] = useState<"edit" | "run" | "remove" | null>(null);
   const path = { params: { path: { id: workflowId } } };
-  const { data: workflow, error, refetch } = api.useQuery("get", "/workflows/{id}", path);
-  const versions = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId, limit: 20 } } });
-  const runs = api.useQuery("get", "/runs", { params: { query: { workflowId, limit: 5 } } });
-  const triggers = api.useQuery("get", "/triggers", { params: { query: { workflowId, limit: 1 } } });
+  const still = { enabled: doing !== "remove" }; // what is about to go is not read again, whatever the stream says
+  const { data: workflow, error, refetch } = api.useQuery("get", "/workflows/{id}", path, still);
+  const versions = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId, limit: 20 } } }, still);
+  const runs = api.useQuery("get", "/runs", { params: { query: { workflowId, limit: 5 } } }, still);
+  const triggers = api.useQuery("get", "/triggers", { params: { query: { workflowId, limit: 1 } } }, still);
   const isPublished = versions.data?.items.some((version) => version.isActive) ?? false;
   useShortcut(can("editor") && isPublished ? { keys: "r", label: t`Run the workflow`, run: () => setDoing("run") } : undefined);
 
