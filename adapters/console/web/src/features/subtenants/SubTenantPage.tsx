@@ -1,16 +1,16 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTenant } from "@/api";
-import { useReload } from "@/parts";
+import { useLeave, useReload } from "@/parts";
 import { Button, Confirm, ErrorPanel, Fact, Facts, Identifier, Link, MetadataFacts, Page, Section, Table, Time, toast, UnreadPage } from "@/ui";
 import { EditSubTenant } from "./EditSubTenant";
 import { EmbedTokens } from "./EmbedTokens";
 
 export default function SubTenantPage() {
   const { t } = useLingui();
-  const navigate = useNavigate();
+  const leave = useLeave("/sub-tenants");
   const { api, client, id: tenantId, can } = useTenant();
   const { id } = useParams({ strict: false }) as { id: string };
   const [doing, setDoing] = useState<"edit" | "remove" | null>(null);
@@ -75,8 +75,7 @@ export default function SubTenantPage() {
           action={t`Delete the registration`}
           onConfirm={async () => {
             await client.DELETE("/sub-tenants/{id}", path);
-            await navigate({ to: `/t/${tenantId}/sub-tenants` });
-            await reload();
+            await leave(`/t/${tenantId}/sub-tenants`);
           }}
         >
           <p>{t`Its name, description and metadata go.`}</p>

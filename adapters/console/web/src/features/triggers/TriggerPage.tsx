@@ -1,9 +1,9 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { Pencil, Play, Power, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { base, useTenant } from "@/api";
-import { useReload } from "@/parts";
+import { useLeave, useReload } from "@/parts";
 import {
   attempt,
   Badge,
@@ -35,7 +35,7 @@ export default function TriggerPage() {
   const { t, i18n } = useLingui();
   const { api, client, id: tenantId, can } = useTenant();
   const { triggerId } = useParams({ strict: false }) as { triggerId: string };
-  const navigate = useNavigate();
+  const leave = useLeave("/triggers");
   const [doing, setDoing] = useState<"edit" | "call" | "remove" | null>(null);
   const path = { params: { path: { id: triggerId } } };
   const { data: trigger, error, refetch } = api.useQuery("get", "/triggers/{id}", path);
@@ -133,8 +133,7 @@ export default function TriggerPage() {
           action={t`Delete the trigger`}
           onConfirm={async () => {
             await client.DELETE("/triggers/{id}", path);
-            await navigate({ to: `/t/${tenantId}/triggers` });
-            await reload();
+            await leave(`/t/${tenantId}/triggers`);
           }}
         >
           <p>{t`These go with it, for good:`}</p>
