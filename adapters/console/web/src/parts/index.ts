@@ -1,6 +1,6 @@
 export { AnswerForm } from "./AnswerForm";
 export { EventDialog } from "./EventDialog";
-export { useItems, useLeave, useReload } from "./items";
+export { useItems, useReload } from "./items";
 export { LimitFacts } from "./LimitFacts";
 export { RecordField, useName, WorkflowFilter, WorkflowName } from "./records";
 export { RoleName } from "./role";

@@ -1,5 +1,4 @@
-import { type Query as Cached, keepPreviousData, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { keepPreviousData, useQueryClient } from "@tanstack/react-query";
 import type { OpenapiQueryClient } from "openapi-react-query";
 import { type ItemsQuery, pageOf, useSearchParameters } from "@/ui";
 
@@ -34,20 +33,8 @@ export function useItems<Paths extends object, Path extends keyof Paths & string
   return { data, error, isPending, isPlaceholderData, refetch, isFiltered: Object.values(chosen).some((value) => value !== undefined) };
 }
 
-const isBelow = (paths: string[]) => (query: Pick<Cached, "queryKey">) => paths.some((path) => String(query.queryKey[1]).startsWith(path));
-
 /** Reads anew what is shown of some paths of the API, and of all below them. */
 export function useReload(...paths: string[]): () => Promise<void> {
   const queries = useQueryClient();
-  return () => queries.invalidateQueries({ predicate: isBelow(paths) });
-}
-
-/** Goes on to a page once what this one shows was deleted: that is not read again, and what is shown then is read anew. */
-export function useLeave(...paths: string[]): (to: string) => Promise<void> {
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  return async (to) => {
-    await queries.invalidateQueries({ predicate: isBelow(paths), refetchType: "none" });
-    await navigate({ to });
-  };
+  return () => queries.invalidateQueries({ predicate: ({ queryKey }) => paths.some((path) => String(queryKey[1]).startsWith(path)) });
 }

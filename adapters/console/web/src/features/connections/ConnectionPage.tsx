@@ -1,9 +1,9 @@
 import { useLingui } from "@lingui/react/macro";
-import { useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { FlaskConical, Pencil, Power, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTenant } from "@/api";
-import { useLeave, useReload } from "@/parts";
+import { useReload } from "@/parts";
 import { attempt, Button, Fact, Facts, Identifier, Menu, MenuItem, MenuLine, OnOff, Page, Section, Time, toast, UnreadPage } from "@/ui";
 import { ConnectionForm } from "./ConnectionForm";
 import { Consent } from "./Consent";
@@ -16,7 +16,7 @@ export default function ConnectionPage() {
   const { t, i18n } = useLingui();
   const { api, client, id: tenantId, can } = useTenant();
   const { connectionId } = useParams({ strict: false }) as { connectionId: string };
-  const leave = useLeave("/connections");
+  const navigate = useNavigate();
   const [doing, setDoing] = useState<"edit" | "test" | "remove" | null>(null);
   const path = { params: { path: { id: connectionId } } };
   const { data: connection, error, refetch } = api.useQuery("get", "/connections/{id}", path);
@@ -91,7 +91,8 @@ export default function ConnectionPage() {
           connection={connection}
           onClose={close}
           onDone={async () => {
-            await leave(`/t/${tenantId}/connections`);
+            await navigate({ to: `/t/${tenantId}/connections` });
+            await reload();
           }}
         />
       )}

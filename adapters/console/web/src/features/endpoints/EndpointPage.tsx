@@ -1,9 +1,9 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { Pencil, Power, RefreshCw, Send, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { useItems, useLeave, useReload } from "@/parts";
+import { useItems, useReload } from "@/parts";
 import {
   attempt,
   Button,
@@ -40,18 +40,17 @@ export default function EndpointPage() {
   const { t } = useLingui();
   const { api, client, id: tenantId, can } = useTenant();
   const { endpointId } = useParams({ strict: false }) as { endpointId: string };
-  const leave = useLeave("/webhook-endpoints");
+  const navigate = useNavigate();
   const reload = useReload("/webhook-endpoints");
-  const [doing, setDoing] = useState<"edit" | "rotate" | "remove" | "removed" | null>(null);
+  const [doing, setDoing] = useState<"edit" | "rotate" | "remove" | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [parameters, setParameters] = useSearchParameters();
   const path = { params: { path: { id: endpointId } } };
-  const still = { enabled: doing !== "remove" && doing !== "removed" }; // what goes is not read again, whatever the stream says
-  const read = api.useQuery("get", "/webhook-endpoints/{id}", path, still);
+  const read = api.useQuery("get", "/webhook-endpoints/{id}", path);
   const endpoint = read.data;
-  const deliveries = useItems(api, "/webhook-endpoints/{id}/deliveries", ["status", "eventType"], { ...path.params, ...still });
+  const deliveries = useItems(api, "/webhook-endpoints/{id}/deliveries", ["status", "eventType"], path.params);
   const parents = [{ label: t`Webhook endpoints`, to: `/t/${tenantId}/endpoints` }];
-  const close = () => setDoing((now) => (now === "removed" ? now : null));
+  const close = () => setDoing(null);
 
   if (!endpoint) return <UnreadPage title={t`Webhook endpoint`} parents={parents} query={read} />;
   const sendTest = () => attempt(client.POST("/webhook-endpoints/{id}/test", path).then(reload), t`A test event is on its way`);
@@ -165,8 +164,8 @@ export default function EndpointPage() {
           action={t`Delete the endpoint`}
           onConfirm={async () => {
             await client.DELETE("/webhook-endpoints/{id}", path);
-            setDoing("removed");
-            await leave(`/t/${tenantId}/endpoints`);
+            await navigate({ to: `/t/${tenantId}/endpoints` });
+            await reload();
           }}
         >
           <p>

@@ -1,9 +1,9 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { HeartPulse, Pencil, Power, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTenant } from "@/api";
-import { useLeave, useReload } from "@/parts";
+import { useReload } from "@/parts";
 import {
   attempt,
   Badge,
@@ -32,7 +32,7 @@ export default function NodePage() {
   const { t } = useLingui();
   const { api, client, id: tenantId, can } = useTenant();
   const { nodeId } = useParams({ strict: false }) as { nodeId: string };
-  const leave = useLeave("/custom-nodes");
+  const navigate = useNavigate();
   const [doing, setDoing] = useState<"edit" | "remove" | null>(null);
   const path = { params: { path: { id: nodeId } } };
   const { data: node, error, refetch } = api.useQuery("get", "/custom-nodes/{id}", path);
@@ -129,7 +129,8 @@ export default function NodePage() {
           typed={node.type}
           onConfirm={async () => {
             await client.DELETE("/custom-nodes/{id}", path);
-            await leave(`/t/${tenantId}/nodes`);
+            await navigate({ to: `/t/${tenantId}/nodes` });
+            await reload();
           }}
         >
           <p>

@@ -1,9 +1,9 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { CirclePause, CirclePlay, Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { operatorApi, operatorClient } from "@/api";
-import { LimitFacts, useLeave, useReload } from "@/parts";
+import { LimitFacts, useReload } from "@/parts";
 import {
   attempt,
   Button,
@@ -26,7 +26,7 @@ import { tenantStates } from "./states";
 
 export default function TenantPage() {
   const { t } = useLingui();
-  const leave = useLeave("/tenants");
+  const navigate = useNavigate();
   const { id } = useParams({ strict: false }) as { id: string };
   const [doing, setDoing] = useState<"edit" | "suspend" | "remove" | null>(null);
   const path = { params: { path: { id } } };
@@ -96,7 +96,8 @@ export default function TenantPage() {
           typed={name}
           onConfirm={async () => {
             await operatorClient.DELETE("/tenants/{id}", path);
-            await leave("/operator");
+            await navigate({ to: "/operator" });
+            await reload();
           }}
         >
           <p>{t`Everything it owns goes with it, for good: keys, members, workflows, triggers, connections, runs, webhooks and its usage.`}</p>

@@ -1,16 +1,16 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTenant } from "@/api";
-import { useLeave, useReload } from "@/parts";
+import { useReload } from "@/parts";
 import { Button, Confirm, ErrorPanel, Fact, Facts, Identifier, Link, MetadataFacts, Page, Section, Table, Time, toast, UnreadPage } from "@/ui";
 import { EditSubTenant } from "./EditSubTenant";
 import { EmbedTokens } from "./EmbedTokens";
 
 export default function SubTenantPage() {
   const { t } = useLingui();
-  const leave = useLeave("/sub-tenants");
+  const navigate = useNavigate();
   const { api, client, id: tenantId, can } = useTenant();
   const { id } = useParams({ strict: false }) as { id: string };
   const [doing, setDoing] = useState<"edit" | "remove" | null>(null);
@@ -75,7 +75,8 @@ export default function SubTenantPage() {
           action={t`Delete the registration`}
           onConfirm={async () => {
             await client.DELETE("/sub-tenants/{id}", path);
-            await leave(`/t/${tenantId}/sub-tenants`);
+            await navigate({ to: `/t/${tenantId}/sub-tenants` });
+            await reload();
           }}
         >
           <p>{t`Its name, description and metadata go.`}</p>

@@ -1,9 +1,9 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { Pencil, Play, Power, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { base, useTenant } from "@/api";
-import { useLeave, useReload } from "@/parts";
+import { useReload } from "@/parts";
 import {
   attempt,
   Badge,
@@ -35,7 +35,7 @@ export default function TriggerPage() {
   const { t, i18n } = useLingui();
   const { api, client, id: tenantId, can } = useTenant();
   const { triggerId } = useParams({ strict: false }) as { triggerId: string };
-  const leave = useLeave("/triggers");
+  const navigate = useNavigate();
   const [doing, setDoing] = useState<"edit" | "call" | "remove" | null>(null);
   const path = { params: { path: { id: triggerId } } };
   const { data: trigger, error, refetch } = api.useQuery("get", "/triggers/{id}", path);
@@ -133,7 +133,8 @@ export default function TriggerPage() {
           action={t`Delete the trigger`}
           onConfirm={async () => {
             await client.DELETE("/triggers/{id}", path);
-            await leave(`/t/${tenantId}/triggers`);
+            await navigate({ to: `/t/${tenantId}/triggers` });
+            await reload();
           }}
         >
           <p>{t`These go with it, for good:`}</p>

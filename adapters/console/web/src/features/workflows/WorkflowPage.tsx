@@ -3,7 +3,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { Copy, Download, Pencil, Play, Power, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { runStates, useLeave } from "@/parts";
+import { runStates } from "@/parts";
 import {
   attempt,
   Badge,
@@ -38,17 +38,15 @@ type Version = Schemas["WorkflowVersion"];
 export default function WorkflowPage() {
   const { t } = useLingui();
   const navigate = useNavigate();
-  const leave = useLeave("/workflow");
   const { api, client, id: tenantId, can } = useTenant();
   const { workflowId } = useParams({ strict: false }) as { workflowId: string };
   const actions = useWorkflowActions();
-  const [doing, setDoing] = useState<"edit" | "run" | "remove" | "removed" | null>(null);
+  const [doing, setDoing] = useState<"edit" | "run" | "remove" | null>(null);
   const path = { params: { path: { id: workflowId } } };
-  const still = { enabled: doing !== "remove" && doing !== "removed" }; // what goes is not read again, whatever the stream says
-  const { data: workflow, error, refetch } = api.useQuery("get", "/workflows/{id}", path, still);
-  const versions = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId, limit: 20 } } }, still);
-  const runs = api.useQuery("get", "/runs", { params: { query: { workflowId, limit: 5 } } }, still);
-  const triggers = api.useQuery("get", "/triggers", { params: { query: { workflowId, limit: 1 } } }, still);
+  const { data: workflow, error, refetch } = api.useQuery("get", "/workflows/{id}", path);
+  const versions = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId, limit: 20 } } });
+  const runs = api.useQuery("get", "/runs", { params: { query: { workflowId, limit: 5 } } });
+  const triggers = api.useQuery("get", "/triggers", { params: { query: { workflowId, limit: 1 } } });
   const isPublished = versions.data?.items.some((version) => version.isActive) ?? false;
   useShortcut(can("editor") && isPublished ? { keys: "r", label: t`Run the workflow`, run: () => setDoing("run") } : undefined);
 
@@ -160,14 +158,14 @@ export default function WorkflowPage() {
       {doing === "run" && <StartRun workflow={workflow} onClose={() => setDoing(null)} />}
       {doing === "remove" && (
         <Confirm
-          onClose={() => setDoing((now) => (now === "removed" ? now : null))}
+          onClose={() => setDoing(null)}
           title={<Trans>Delete {workflow.name}?</Trans>}
           action={t`Delete the workflow`}
           typed={workflow.name}
           onConfirm={async () => {
             await client.DELETE("/workflows/{id}", path);
-            setDoing("removed");
-            await leave(`/t/${tenantId}/workflows`);
+            await navigate({ to: `/t/${tenantId}/workflows` });
+            await actions.reload();
           }}
         >
           <p>{t`These go with it, for good:`}</p>
