@@ -87,7 +87,7 @@ for (const file of stories) {
     page.on("response", (response) => {
       const [method, path] = [response.request().method(), new URL(response.url()).pathname];
       if (response.status() >= 400) refused.push(`${method} ${path} ${response.status()}`);
-      else if (method === "DELETE") deleted.push(path.split("/").at(-1));
+      else if (method === "DELETE") deleted.push(...(path.match(/[^/]+_[0-9a-z]+$/) ?? []));
     });
     await page.exposeFunction("policyViolated", (what) => found.push(`policy: ${what}`));
     await page.addInitScript(() => addEventListener("securitypolicyviolation", (e) => globalThis.policyViolated(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`)));

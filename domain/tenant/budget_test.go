@@ -79,3 +79,30 @@ func TestAThresholdIsReachedAtItsPartOfABudgetAndTheLastOneByARefusal(t *testing
 		}
 	}
 }
+
+func TestTheOperatorChangesBudgets(t *testing.T) {
+	ten, err := tenant.New("tenant_1", tenant.Draft{Name: "Acme", Budgets: map[tenant.BudgetName]tenant.BudgetPatch{
+		tenant.RunsPerMonth: {Limit: new(int64(1000))}, tenant.LiveRuns: {Limit: new(int64(50))},
+	}}, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(p map[tenant.BudgetName]tenant.BudgetPatch) error {
+		return ten.Revise(tenant.Patch{Budgets: p}, noon)
+	}
+	if err := change(map[tenant.BudgetName]tenant.BudgetPatch{tenant.LiveRuns: {Remove: true}, tenant.BytesKept: {Limit: new(int64(1 << 20))}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := ten.Settings().Budgets, (tenant.Budgets{RunsPerMonth: 1000, BytesKept: 1 << 20}); got != want {
+		t.Errorf("they are %+v", got)
+	}
+	if got := ten.Facts()["budgets"].String(); got != `{"bytesKept":1048576,"runsPerMonth":1000}` {
+		t.Errorf("the audit log says %s", got)
+	}
+	err = change(map[tenant.BudgetName]tenant.BudgetPatch{tenant.RunsPerMonth: {Limit: new(int64(0))}, tenant.LiveRuns: {Limit: new(int64(-1))}, tenant.BytesKept: {Limit: new(int64(1<<53 + 1))}})
+	const want = "tenant_invalid: The tenant is not valid.; budgets.runsPerMonth must be at least 1, not 0; budgets.liveRuns must be at least 1, not -1; " +
+		"budgets.bytesKept must be at most 9007199254740992, not 9007199254740993"
+	if err == nil || err.Error() != want {
+		t.Error(err)
+	}
+}
