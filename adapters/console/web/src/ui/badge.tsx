@@ -10,13 +10,13 @@ const tones = {
   danger: "text-danger",
 };
 
-export type Tone = keyof typeof tones;
+type Tone = keyof typeof tones;
 
 /** A state in one word. Its colour says nothing that the word does not. */
 export function Badge({ tone = "quiet", children }: { tone?: Tone; children: ReactNode }) {
   return (
-    <span className={`inline-flex items-center gap-1.5 whitespace-nowrap ${tones[tone]}`}>
-      <span aria-hidden className="size-2 rounded-full bg-current" />
+    <span className={`inline-flex items-baseline gap-1.5 ${tones[tone]}`}>
+      <span aria-hidden className="size-2 shrink-0 rounded-full bg-current" />
       {children}
     </span>
   );

@@ -1,4 +1,4 @@
-export { Badge, OnOff, type State, StateBadge, type Tone } from "./badge";
+export { Badge, OnOff, type State, StateBadge } from "./badge";
 export { Bars } from "./bars";
 export { Button, IconButton } from "./button";
 export { Combobox } from "./combobox";
@@ -10,7 +10,19 @@ export type { Feature } from "./feature";
 export { CheckField, Field, Form, inputLook, type Options, OptionsOf, SelectField, TextArea, TextField, textOf } from "./form";
 export { Json } from "./lazyjson";
 export { Link } from "./link";
-export { actionsColumn, type Column, Filters, type Items, type ItemsQuery, List, OnOffFilter, SearchFilter, SelectFilter, Table } from "./list";
+export {
+  actionsColumn,
+  buttonColumn,
+  type Column,
+  Filters,
+  type Items,
+  type ItemsQuery,
+  List,
+  OnOffFilter,
+  SearchFilter,
+  SelectFilter,
+  Table,
+} from "./list";
 export { ListPage } from "./listpage";
 export { Menu, MenuItem, MenuLabel, MenuLine } from "./menu";
 export { Metadata, MetadataFields } from "./metadata";
@@ -18,7 +30,7 @@ export { bytes, duration, number, spanOf } from "./numbers";
 export { Empty, Fact, Facts, MetadataFacts, Page, Section, Skeleton, UnreadPage } from "./page";
 export { metadataPatch, type Pair, pairsOf } from "./pairs";
 export { Scroll } from "./scroll";
-export { type Parameters, pageOf, pageSize, useSearchParameters } from "./search";
+export { type Parameters, pageOf, useSearchParameters } from "./search";
 export { useShortcut } from "./shortcuts";
 export { relative, Time } from "./time";
 export { attempt, toast, toastError } from "./toast";

@@ -1,6 +1,6 @@
 import { Plural, Trans, useLingui } from "@lingui/react/macro";
 import { ChevronLeft, ChevronRight, Search } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from "react";
 import { Button } from "./button";
 import { ErrorPanel } from "./error";
 import { inputLook, type Options, OptionsOf } from "./form";
@@ -16,7 +16,19 @@ export type Column<T> = {
   isMinor?: boolean;
   /** Numbers stand on the right. */
   isNumber?: boolean;
+  /** What holds a word or two, or an icon, and not a text. Numbers are short by themselves. */
+  width?: keyof typeof widths;
 };
+
+/** Widths in rem, in narrow windows and in others. They do not depend on what is there, so that nothing moves when rows come. */
+const widths = {
+  icon: { narrow: 3.5, wide: 3.5, look: "w-14" },
+  short: { narrow: 6.25, wide: 9.5, look: "w-25 md:w-38" },
+  /** Takes its part of what is left, and at least this. */
+  text: { narrow: 7, wide: 9, look: "" },
+};
+
+const widthOf = ({ width, isNumber }: Column<never>) => widths[width ?? (isNumber ? "short" : "text")];
 
 /** A page of a list, as every list of the API answers. */
 export type Items<T> = { items: T[]; total: number; limit: number; offset: number };
@@ -31,14 +43,18 @@ export type ItemsQuery<T> = {
   isFiltered: boolean;
 };
 
-/** The last column: what can be done with an item. */
-export const actionsColumn = <T,>(cell: (item: T) => ReactNode): Column<T> => ({
+/** The last column: a menu of what can be done with an item. */
+export const actionsColumn = <T,>(cell: (item: T) => ReactNode): Column<T> => ({ ...buttonColumn(cell), width: "icon" });
+
+/** The last column: a button that does the one thing that can be done with an item. */
+export const buttonColumn = <T,>(cell: (item: T) => ReactNode): Column<T> => ({
   head: (
     <span className="sr-only">
       <Trans>Actions</Trans>
     </span>
   ),
   cell: (item) => <div className="-my-1 flex justify-end">{cell(item)}</div>,
+  width: "short",
 });
 
 type Props<T> = {
@@ -84,17 +100,22 @@ type TableProps<T> = { label: string; columns: Column<T>[]; rowKey: (item: T) =>
 
 /** A table; rows of nothing while there are no items. */
 export function Table<T>({ label, columns, rowKey, items, isDimmed }: TableProps<T>) {
+  const least = (of: "narrow" | "wide") => `${columns.reduce((sum, one) => sum + (of === "narrow" && one.isMinor ? 0 : widthOf(one)[of]), 0)}rem`;
   const cellLook = (column: Column<T>) =>
-    `px-3 py-2 align-top ${column.isMinor ? "max-md:hidden" : ""} ${column.isNumber ? "text-right tabular-nums" : ""}`;
+    `px-3 py-2 align-top wrap-anywhere ${column.isMinor ? "max-md:hidden" : ""} ${column.isNumber ? "text-right tabular-nums" : ""}`;
   return (
     <Scroll label={label} className="relative overflow-x-auto rounded-lg border border-line bg-panel">
-      <table aria-label={label} aria-busy={!items || undefined} className={`w-full border-collapse text-left ${isDimmed ? "opacity-60" : ""}`}>
-        <thead className={items ? "" : "invisible"}>
-          {/* until it is known how wide columns are */}
+      <table
+        aria-label={label}
+        aria-busy={!items || undefined}
+        className={`w-full min-w-(--narrow) table-fixed border-collapse text-left md:min-w-(--wide) ${isDimmed ? "opacity-60" : ""}`}
+        style={{ "--narrow": least("narrow"), "--wide": least("wide") } as CSSProperties}
+      >
+        <thead>
           <tr className="border-b border-line text-quiet">
             {columns.map((column, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: columns stay where they are
-              <th key={at} scope="col" className={`font-medium ${column.isNumber ? "align-bottom" : "whitespace-nowrap"} ${cellLook(column)}`}>
+              <th key={at} scope="col" className={`font-medium ${widthOf(column).look} ${cellLook(column)}`}>
                 {column.head}
               </th>
             ))}

@@ -12,7 +12,7 @@ export function useSearchParameters(): [Parameters, (next: Parameters) => void] 
 }
 
 /** How many items a list shows. */
-export const pageSize = 25;
+const pageSize = 25;
 
 /** The page that the address says, as the API takes it. */
 export function pageOf({ offset }: Parameters): { limit: number; offset: number } {

@@ -43,7 +43,7 @@ export function Time({ at }: { at: string }) {
   const { i18n } = useLingui();
   const date = new Date(at);
   return (
-    <time dateTime={at} title={date.toLocaleString(i18n.locale, { dateStyle: "medium", timeStyle: "long" })} className="whitespace-nowrap">
+    <time dateTime={at} title={date.toLocaleString(i18n.locale, { dateStyle: "medium", timeStyle: "long" })}>
       {relative(date, new Date(), i18n.locale)}
     </time>
   );

@@ -3,7 +3,7 @@ import { LogOut } from "lucide-react";
 import { useState } from "react";
 import { type AccountSchemas, accountApi, accountClient, useAccount } from "@/api";
 import { RoleName, useReload } from "@/parts";
-import { actionsColumn, Badge, Button, type Column, Confirm, ErrorPanel, Fact, Facts, Link, Page, Section, Table, Time } from "@/ui";
+import { Badge, Button, buttonColumn, type Column, Confirm, ErrorPanel, Fact, Facts, Link, Page, Section, Table, Time } from "@/ui";
 import { describeAgent } from "./agent";
 import { PasswordForm } from "./PasswordForm";
 
@@ -30,10 +30,10 @@ export default function AccountPage() {
       ),
     },
     { head: t`Address`, cell: (session) => <code>{session.address}</code>, isMinor: true },
-    { head: t`Signed in`, cell: (session) => <Time at={session.createdAt} />, isMinor: true },
-    { head: t`Last seen`, cell: (session) => <Time at={session.lastUsedAt} /> },
-    { head: t`Ends`, cell: (session) => <Time at={session.endsAt} />, isMinor: true },
-    actionsColumn(
+    { head: t`Signed in`, cell: (session) => <Time at={session.createdAt} />, width: "short", isMinor: true },
+    { head: t`Last seen`, cell: (session) => <Time at={session.lastUsedAt} />, width: "short" },
+    { head: t`Ends`, cell: (session) => <Time at={session.endsAt} />, width: "short", isMinor: true },
+    buttonColumn(
       (session) =>
         !session.isCurrent && (
           <Button
@@ -59,7 +59,7 @@ export default function AccountPage() {
           items={memberships}
           columns={[
             { head: t`Tenant`, cell: (membership) => <Link to={`/t/${membership.tenantId}`}>{membership.tenantName}</Link> },
-            { head: t`Role`, cell: (membership) => <RoleName role={membership.role} /> },
+            { head: t`Role`, cell: (membership) => <RoleName role={membership.role} />, width: "short" },
           ]}
         />
       </Section>

@@ -3,7 +3,7 @@ import { Download, X } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { base, type Schemas, useTenant } from "@/api";
 import { useItems } from "@/parts";
-import { actionsColumn, Button, type Column, inputLook, ListPage, Menu, MenuItem, SearchFilter, Time, useSearchParameters } from "@/ui";
+import { Button, buttonColumn, type Column, inputLook, ListPage, Menu, MenuItem, SearchFilter, Time, useSearchParameters } from "@/ui";
 import { ActorKind } from "./ActorKind";
 import { EntryDialog } from "./EntryDialog";
 import { exportAddress, filtersOf } from "./filters";
@@ -27,7 +27,7 @@ export default function AuditLogPage() {
   };
 
   const columns: Column<Entry>[] = [
-    { head: t`When`, cell: (entry) => <Time at={entry.at} /> },
+    { head: t`When`, cell: (entry) => <Time at={entry.at} />, width: "short" },
     {
       head: t`Who`,
       cell: ({ actor }) => (
@@ -71,7 +71,7 @@ export default function AuditLogPage() {
       cell: (entry) => <span className="line-clamp-2 break-all text-quiet">{entry.changes.map(({ field }) => field).join(", ") || "—"}</span>,
       isMinor: true,
     },
-    actionsColumn((entry) => (
+    buttonColumn((entry) => (
       <Button
         label={t`Show`}
         onClick={() => setShown(entry)}

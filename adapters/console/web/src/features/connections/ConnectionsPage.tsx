@@ -15,7 +15,7 @@ export default function ConnectionsPage() {
   const reload = useReload("/connections");
   const columns: Column<Connection>[] = [
     { head: t`Name`, cell: (connection) => <Link to={`/t/${id}/connections/${connection.id}`}>{connection.name}</Link> },
-    { head: t`Kind`, cell: (connection) => i18n._(kindWords[connection.kind]) },
+    { head: t`Kind`, cell: (connection) => i18n._(kindWords[connection.kind]), width: "short" },
     {
       head: t`Hosts`,
       cell: ({ hosts }) =>
@@ -26,9 +26,9 @@ export default function ConnectionsPage() {
         )),
       isMinor: true,
     },
-    { head: t`State`, cell: (connection) => <OnOff of={connection} /> },
+    { head: t`State`, cell: (connection) => <OnOff of={connection} />, width: "short" },
     { head: t`Sub-tenant`, cell: (connection) => connection.subTenantId ?? (connection.shared ? t`all` : "—"), isMinor: true },
-    { head: t`Changed`, cell: (connection) => <Time at={connection.updatedAt} />, isMinor: true },
+    { head: t`Changed`, cell: (connection) => <Time at={connection.updatedAt} />, width: "short", isMinor: true },
   ];
   return (
     <ListPage

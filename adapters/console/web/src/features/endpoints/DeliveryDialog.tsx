@@ -34,7 +34,7 @@ export function DeliveryDialog({ deliveryId, onClose }: { deliveryId: string; on
               items={[...delivery.attempts].reverse()}
               columns={[
                 { head: "#", cell: ({ number }) => number, isNumber: true },
-                { head: t`Started`, cell: ({ startedAt }) => <Time at={startedAt} />, isMinor: true },
+                { head: t`Started`, cell: ({ startedAt }) => <Time at={startedAt} />, width: "short", isMinor: true },
                 { head: t`Took`, cell: ({ durationMs }) => duration(durationMs), isNumber: true },
                 {
                   head: t`Answer`,

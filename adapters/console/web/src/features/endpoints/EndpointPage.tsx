@@ -68,11 +68,11 @@ export default function EndpointPage() {
         </button>
       ),
     },
-    { head: t`State`, cell: (delivery) => <StateBadge of={deliveryStates[delivery.status]} /> },
+    { head: t`State`, cell: (delivery) => <StateBadge of={deliveryStates[delivery.status]} />, width: "short" },
     { head: t`Attempts`, cell: (delivery) => delivery.attemptCount, isNumber: true },
     { head: t`Why`, cell: (delivery) => delivery.reason ?? delivery.attempts.at(-1)?.error, isMinor: true },
-    { head: t`Next attempt`, cell: (delivery) => delivery.nextAttemptAt && <Time at={delivery.nextAttemptAt} />, isMinor: true },
-    { head: t`Created`, cell: (delivery) => <Time at={delivery.createdAt} /> },
+    { head: t`Next attempt`, cell: (delivery) => delivery.nextAttemptAt && <Time at={delivery.nextAttemptAt} />, width: "short", isMinor: true },
+    { head: t`Created`, cell: (delivery) => <Time at={delivery.createdAt} />, width: "short" },
   ];
   return (
     <Page

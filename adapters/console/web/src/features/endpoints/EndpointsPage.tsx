@@ -26,7 +26,7 @@ export default function EndpointsPage() {
         </div>
       ),
     },
-    { head: t`State`, cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
+    { head: t`State`, cell: (endpoint) => <EndpointState endpoint={endpoint} />, width: "short" },
     {
       head: t`Events`,
       cell: ({ events }) =>
@@ -39,7 +39,7 @@ export default function EndpointsPage() {
             )),
       isMinor: true,
     },
-    { head: t`Changed`, cell: (endpoint) => <Time at={endpoint.updatedAt} />, isMinor: true },
+    { head: t`Changed`, cell: (endpoint) => <Time at={endpoint.updatedAt} />, width: "short", isMinor: true },
   ];
   return (
     <ListPage

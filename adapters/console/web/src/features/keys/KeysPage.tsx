@@ -18,11 +18,11 @@ export default function KeysPage() {
   const close = () => setDoing(null);
   const columns: Column<Key>[] = [
     { head: t`Name`, cell: (key) => key.name || <span className="text-quiet">—</span> },
-    { head: t`Type`, cell: (key) => (key.type === "secret" ? t({ message: "Secret", context: "a key" }) : t`Public`) },
-    { head: t`Key`, cell: (key) => <code className="whitespace-nowrap">…{key.lastFour}</code> },
-    { head: t`State`, cell: (key) => <KeyState of={key} /> },
-    { head: t`Last used`, cell: (key) => (key.lastUsedAt ? <Time at={key.lastUsedAt} /> : t`never`), isMinor: true },
-    { head: t`Created`, cell: (key) => <Time at={key.createdAt} />, isMinor: true },
+    { head: t`Type`, cell: (key) => (key.type === "secret" ? t({ message: "Secret", context: "a key" }) : t`Public`), width: "short" },
+    { head: t`Key`, cell: (key) => <code className="whitespace-nowrap">…{key.lastFour}</code>, width: "short" },
+    { head: t`State`, cell: (key) => <KeyState of={key} />, width: "short" },
+    { head: t`Last used`, cell: (key) => (key.lastUsedAt ? <Time at={key.lastUsedAt} /> : t`never`), width: "short", isMinor: true },
+    { head: t`Created`, cell: (key) => <Time at={key.createdAt} />, width: "short", isMinor: true },
     actionsColumn(
       (key) =>
         stateOf(key, new Date()) !== "ended" && (

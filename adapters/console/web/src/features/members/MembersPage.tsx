@@ -29,7 +29,7 @@ export default function MembersPage() {
         </div>
       ),
     },
-    { head: t`Role`, cell: (member) => <RoleName role={member.role} /> },
+    { head: t`Role`, cell: (member) => <RoleName role={member.role} />, width: "short" },
     {
       head: t`State`,
       cell: ({ userId, isDisabled, hasEntered }) => {
@@ -37,7 +37,7 @@ export default function MembersPage() {
         return hasEntered || userId === user.id ? <Badge tone="ok">{t`Active`}</Badge> : <Badge tone="info">{t`Invited`}</Badge>;
       },
     },
-    { head: t`Since`, cell: (member) => <Time at={member.createdAt} />, isMinor: true },
+    { head: t`Since`, cell: (member) => <Time at={member.createdAt} />, width: "short", isMinor: true },
     actionsColumn((member) => (
       <Menu label={t`Actions for ${member.email}`}>
         <MenuItem icon={UserCog} label={t`Change the role`} onSelect={() => setDoing({ what: "change", member })} />

@@ -30,10 +30,14 @@ export default function NodesPage() {
         </div>
       ),
     },
-    { head: t`Version`, cell: (node) => node.version },
-    { head: t`Health`, cell: (node) => <StateBadge of={healthStates[node.health.status]} /> },
-    { head: t`State`, cell: (node) => <Badge tone={node.isActive ? "ok" : "quiet"}>{node.isActive ? t`Offered` : t`Not offered`}</Badge> },
-    { head: t`Changed`, cell: (node) => <Time at={node.updatedAt} />, isMinor: true },
+    { head: t`Version`, cell: (node) => node.version, width: "short" },
+    { head: t`Health`, cell: (node) => <StateBadge of={healthStates[node.health.status]} />, width: "short" },
+    {
+      head: t`State`,
+      cell: (node) => <Badge tone={node.isActive ? "ok" : "quiet"}>{node.isActive ? t`Offered` : t`Not offered`}</Badge>,
+      width: "short",
+    },
+    { head: t`Changed`, cell: (node) => <Time at={node.updatedAt} />, width: "short", isMinor: true },
   ];
   return (
     <ListPage

@@ -14,10 +14,10 @@ export default function ProcessesPage() {
         items={data?.items}
         columns={[
           { head: t`Process`, cell: (process) => <code className="break-all">{process.id}</code> },
-          { head: t`Version`, cell: (process) => process.version },
-          { head: t`Does`, cell: (process) => process.role },
-          { head: t`Started`, cell: (process) => <Time at={process.startedAt} /> },
-          { head: t`Last seen`, cell: (process) => <Time at={process.seenAt} />, isMinor: true },
+          { head: t`Version`, cell: (process) => process.version, width: "short" },
+          { head: t`Does`, cell: (process) => process.role, width: "short" },
+          { head: t`Started`, cell: (process) => <Time at={process.startedAt} />, width: "short" },
+          { head: t`Last seen`, cell: (process) => <Time at={process.seenAt} />, width: "short", isMinor: true },
         ]}
       />
     </Page>

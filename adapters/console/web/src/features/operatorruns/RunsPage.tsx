@@ -47,10 +47,11 @@ export default function RunsPage() {
           {run.error && <code className="block text-quiet">{run.error.code}</code>}
         </>
       ),
+      width: "short",
     },
     { head: t`Tenant`, cell: (run) => <Link to={`/operator/tenants/${run.tenantId}`}>{run.tenantId}</Link>, isMinor: true },
-    { head: t`Created`, cell: (run) => <Time at={run.createdAt} /> },
-    { head: t`Changed`, cell: (run) => <Time at={run.updatedAt} />, isMinor: true },
+    { head: t`Created`, cell: (run) => <Time at={run.createdAt} />, width: "short" },
+    { head: t`Changed`, cell: (run) => <Time at={run.updatedAt} />, width: "short", isMinor: true },
     actionsColumn(
       (run) =>
         !["completed", "cancelled"].includes(run.status) && (

@@ -17,9 +17,9 @@ export default function TenantsPage() {
         </Link>
       ),
     },
-    { head: t`State`, cell: (tenant) => <StateBadge of={tenantStates[tenant.status]} /> },
+    { head: t`State`, cell: (tenant) => <StateBadge of={tenantStates[tenant.status]} />, width: "short" },
     { head: t`Metadata`, cell: (tenant) => <Metadata of={tenant.metadata} />, isMinor: true },
-    { head: t`Created`, cell: (tenant) => <Time at={tenant.createdAt} />, isMinor: true },
+    { head: t`Created`, cell: (tenant) => <Time at={tenant.createdAt} />, width: "short", isMinor: true },
   ];
   return (
     <ListPage

@@ -37,7 +37,7 @@ export default function OverviewPage() {
       cell: (run) => <Link to={to(`runs/${run.id}`)}>{run.entityId}</Link>,
     },
     { head: t`Error`, cell: (run) => <span className="line-clamp-2 break-words">{run.error?.message}</span> },
-    { head: t`Failed`, cell: (run) => <Time at={run.finishedAt ?? run.updatedAt} /> },
+    { head: t`Failed`, cell: (run) => <Time at={run.finishedAt ?? run.updatedAt} />, width: "short" },
   ];
   return (
     <Page title={t`Overview`}>

@@ -3,7 +3,7 @@ import { Reply } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useAccount, useTenant } from "@/api";
 import { useItems, useReload, WorkflowFilter, WorkflowName } from "@/parts";
-import { actionsColumn, Badge, Button, type Column, Link, ListPage, SearchFilter, Time, useSearchParameters } from "@/ui";
+import { Badge, Button, buttonColumn, type Column, Link, ListPage, SearchFilter, Time, useSearchParameters } from "@/ui";
 import { AnswerDialog } from "./AnswerDialog";
 import { titleOf } from "./title";
 
@@ -40,9 +40,9 @@ export default function QuestionsPage() {
       isMinor: true,
     },
     { head: t`Assigned to`, cell: ({ question }) => question?.assignee || <span className="text-quiet">—</span>, isMinor: true },
-    { head: t`Asked`, cell: (pause) => <Time at={pause.createdAt} />, isMinor: true },
-    { head: t`Deadline`, cell: ({ until }) => (until ? <Deadline until={until} /> : t({ message: "none", context: "deadline" })) },
-    actionsColumn(
+    { head: t`Asked`, cell: (pause) => <Time at={pause.createdAt} />, width: "short", isMinor: true },
+    { head: t`Deadline`, cell: ({ until }) => (until ? <Deadline until={until} /> : t({ message: "none", context: "deadline" })), width: "short" },
+    buttonColumn(
       (pause) =>
         can("approver") && (
           <Button

@@ -11,7 +11,7 @@ export default function RunsPage() {
   const { workflowId, parentRunId } = parameters;
   const columns: Column<Schemas["RunSummary"]>[] = [
     { head: t`Run`, cell: (run) => <Link to={`/t/${id}/runs/${run.id}`}>{run.entityId}</Link> },
-    { head: t`State`, cell: (run) => <StateBadge of={runStates[run.status]} /> },
+    { head: t`State`, cell: (run) => <StateBadge of={runStates[run.status]} />, width: "short" },
     {
       head: t`Error`,
       cell: (run) => run.error && <span className="line-clamp-1 break-all text-quiet">{run.error.message}</span>,
@@ -19,7 +19,7 @@ export default function RunsPage() {
     },
     { head: t`Started by`, cell: (run) => <code className="text-quiet">{run.cause}</code>, isMinor: true },
     { head: t`Took`, cell: (run) => spanOf(run.startedAt, run.finishedAt), isNumber: true, isMinor: true },
-    { head: t`Created`, cell: (run) => <Time at={run.createdAt} /> },
+    { head: t`Created`, cell: (run) => <Time at={run.createdAt} />, width: "short" },
   ];
   return (
     <ListPage

@@ -3,7 +3,7 @@ import { Ban } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { useItems, useReload } from "@/parts";
-import { actionsColumn, Badge, Button, type Column, Confirm, List, Section, Time } from "@/ui";
+import { Badge, Button, buttonColumn, type Column, Confirm, List, Section, Time } from "@/ui";
 import { isAccepted } from "./tokens";
 
 type Token = Schemas["EmbedToken"];
@@ -18,7 +18,7 @@ export function EmbedTokens({ subTenantId }: { subTenantId: string }) {
   const hasLive = query.data?.items.some((token) => isAccepted(token, new Date())) ?? false;
 
   const columns: Column<Token>[] = [
-    { head: t`Token`, cell: (token) => <code className="whitespace-nowrap">…{token.lastFour}</code> },
+    { head: t`Token`, cell: (token) => <code className="whitespace-nowrap">…{token.lastFour}</code>, width: "short" },
     { head: t`Who`, cell: (token) => token.subject || <span className="text-quiet">—</span> },
     { head: t`May`, cell: (token) => <span className="text-quiet">{token.permissions.join(", ")}</span>, isMinor: true },
     {
@@ -34,8 +34,8 @@ export function EmbedTokens({ subTenantId }: { subTenantId: string }) {
           <Badge>{t`Ended`}</Badge>
         ),
     },
-    { head: t`Last used`, cell: (token) => (token.lastUsedAt ? <Time at={token.lastUsedAt} /> : t`never`), isMinor: true },
-    actionsColumn(
+    { head: t`Last used`, cell: (token) => (token.lastUsedAt ? <Time at={token.lastUsedAt} /> : t`never`), width: "short", isMinor: true },
+    buttonColumn(
       (token) =>
         isAccepted(token, new Date()) && (
           <Button icon={Ban} label={t`Revoke`} aria-label={t`Revoke the token …${token.lastFour}`} onClick={() => setRevoking(token)} />

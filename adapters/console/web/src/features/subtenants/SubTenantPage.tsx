@@ -51,7 +51,7 @@ export default function SubTenantPage() {
             items={workflows.data?.items}
             columns={[
               { head: t`Name`, cell: (workflow) => <Link to={`/t/${tenantId}/workflows/${workflow.id}`}>{workflow.name}</Link> },
-              { head: t`Changed`, cell: (workflow) => <Time at={workflow.updatedAt} /> },
+              { head: t`Changed`, cell: (workflow) => <Time at={workflow.updatedAt} />, width: "short" },
             ]}
           />
         )}

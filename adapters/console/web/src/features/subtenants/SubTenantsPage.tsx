@@ -24,7 +24,7 @@ export default function SubTenantsPage() {
     },
     { head: t`Identifier`, cell: (one) => <code className="break-all">{one.subTenantId}</code> },
     { head: t`Metadata`, cell: (one) => <Metadata of={one.metadata} />, isMinor: true },
-    { head: t`Registered`, cell: (one) => <Time at={one.createdAt} />, isMinor: true },
+    { head: t`Registered`, cell: (one) => <Time at={one.createdAt} />, width: "short", isMinor: true },
   ];
   return (
     <ListPage

@@ -171,8 +171,9 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
                   <Time at={receivedAt} />
                 </button>
               ),
+              width: "short",
             },
-            { head: t`Verdict`, cell: (one) => <StateBadge of={verdicts[one.verdict]} /> },
+            { head: t`Verdict`, cell: (one) => <StateBadge of={verdicts[one.verdict]} />, width: "short" },
             { head: t`Why`, cell: ({ code }) => code && <code>{code}</code>, isMinor: true },
             { head: t`Runs`, cell: ({ runIds }) => runIds.length, isNumber: true },
           ]}

@@ -28,8 +28,8 @@ export function Ledger({ triggerId }: { triggerId: string }) {
           rowKey={({ scheduledAt }) => scheduledAt}
           query={fires}
           columns={[
-            { head: t`Due`, cell: ({ scheduledAt }) => <Time at={scheduledAt} /> },
-            { head: t`Outcome`, cell: (fire) => <StateBadge of={outcomes[fire.outcome]} /> },
+            { head: t`Due`, cell: ({ scheduledAt }) => <Time at={scheduledAt} />, width: "short" },
+            { head: t`Outcome`, cell: (fire) => <StateBadge of={outcomes[fire.outcome]} />, width: "short" },
             { head: t`Why`, cell: ({ reason }) => reason, isMinor: true },
             {
               head: t`Run`,

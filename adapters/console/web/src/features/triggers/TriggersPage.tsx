@@ -34,8 +34,8 @@ export default function TriggersPage() {
         );
       },
     },
-    { head: t`State`, cell: (trigger) => <OnOff of={trigger} /> },
-    { head: t`Changed`, cell: (trigger) => <Time at={trigger.updatedAt} />, isMinor: true },
+    { head: t`State`, cell: (trigger) => <OnOff of={trigger} />, width: "short" },
+    { head: t`Changed`, cell: (trigger) => <Time at={trigger.updatedAt} />, width: "short", isMinor: true },
   ];
   return (
     <ListPage

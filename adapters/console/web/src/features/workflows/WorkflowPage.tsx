@@ -116,7 +116,7 @@ export default function WorkflowPage() {
             rowKey={(version) => version.id}
             items={versions.data?.items}
             columns={[
-              { head: t`Version`, cell: (version) => version.version },
+              { head: t`Version`, cell: (version) => version.version, width: "short" },
               {
                 head: t`State`,
                 cell: (version) =>
@@ -129,7 +129,7 @@ export default function WorkflowPage() {
                   ),
               },
               { head: t`Nodes`, cell: (version) => version.nodes.length, isNumber: true },
-              { head: t`Created`, cell: (version) => <Time at={version.createdAt} /> },
+              { head: t`Created`, cell: (version) => <Time at={version.createdAt} />, width: "short" },
             ]}
           />
         )}
@@ -148,8 +148,8 @@ export default function WorkflowPage() {
                 head: t`Run`,
                 cell: (run) => <Link to={`/t/${tenantId}/runs/${run.id}`}>{run.entityId}</Link>,
               },
-              { head: t`State`, cell: (run) => <StateBadge of={runStates[run.status]} /> },
-              { head: t`Started`, cell: (run) => <Time at={run.createdAt} /> },
+              { head: t`State`, cell: (run) => <StateBadge of={runStates[run.status]} />, width: "short" },
+              { head: t`Started`, cell: (run) => <Time at={run.createdAt} />, width: "short" },
             ]}
           />
         )}

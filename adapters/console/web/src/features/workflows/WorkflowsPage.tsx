@@ -59,13 +59,14 @@ export default function WorkflowsPage() {
     {
       head: t`State`,
       cell: (workflow) => <OnOff of={workflow} />,
+      width: "short",
     },
     {
       head: t`Metadata`,
       cell: (workflow) => <Metadata of={workflow.metadata} />,
       isMinor: true,
     },
-    { head: t`Changed`, cell: (workflow) => <Time at={workflow.updatedAt} />, isMinor: true },
+    { head: t`Changed`, cell: (workflow) => <Time at={workflow.updatedAt} />, width: "short", isMinor: true },
     actionsColumn((workflow) => (
       <Menu label={t`Actions for ${workflow.name}`}>
         {can("editor") && <MenuItem icon={Copy} label={t`Duplicate`} onSelect={() => duplicate(workflow)} />}
