@@ -41,6 +41,8 @@ type config struct {
 	RedisURLFile    string        `env:"REDIS_URL_FILE,file" help:"file that holds the Redis URL, in place of SLUICE_REDIS_URL"`
 	Listen          string        `env:"LISTEN" envDefault:"127.0.0.1:8080" help:"address and port to serve on; port 0 takes a free one"`
 	BaseURL         string        `env:"BASE_URL" help:"address under which clients reach the gateway; shown at the start and in the requests to paste (default: http://<the address it listens on>)"`
+	URL             string        `env:"URL" help:"address of the gateway that sluice workflow speaks to, such as https://gateway.example.com (default: none)"`
+	APIKey          string        `env:"API_KEY" help:"secret key that sluice workflow speaks to it with (default: none)"`
 	PublicURL       string        `env:"PUBLIC_URL" help:"address under which the world outside reaches the gateway, as senders to hooks do (default: SLUICE_BASE_URL)"`
 	HooksURL        string        `env:"HOOKS_URL" help:"origin of its own for the addresses of hooks, such as https://hooks.example.com; it leads to the same gateway (default: SLUICE_PUBLIC_URL)"`
 	SMTPURL         string        `env:"SMTP_URL" help:"mail server that invitations and password resets are sent by: smtp://user:password@host:587?from=sluice@example.com, or smtps://… with TLS from the beginning (default: none; links are shown to whoever makes them)"`

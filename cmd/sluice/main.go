@@ -78,13 +78,15 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.Is(err, errDiffers):
+		return exitFailed
 	case errors.Is(err, errConfiguration):
 		_, _ = fmt.Fprintf(stderr, "sluice: %v\n\nAll settings: sluice --help\n", err) // nowhere to report a failure to
 		return exitUsage
 	case errors.Is(err, errUsage):
 		_, _ = fmt.Fprintf(stderr, "sluice: %v\n\nHelp: sluice --help\n", err)
 		return exitUsage
-	case errors.Is(err, domain.Invalid): // what an option or a name was given
+	case errors.Is(err, domain.Invalid), errors.As(err, new(notCompared)): // what an option or a name was given; diff ends with 2, too
 		_, _ = fmt.Fprintf(stderr, "sluice: %v\n", explain(err))
 		return exitUsage
 	default:
@@ -127,7 +129,7 @@ func (p *program) root() *cobra.Command {
 	for _, cmd := range printing {
 		cmd.PersistentFlags().BoolVar(&p.json, "json", false, "print one JSON document")
 	}
-	root.AddCommand(append(printing, p.serveCommand(), p.devCommand(), p.healthcheckCommand())...)
+	root.AddCommand(append(printing, p.serveCommand(), p.devCommand(), p.healthcheckCommand(), p.workflowCommand())...)
 	return root
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/client/workflowfile"
 	"github.com/sluicehq/sluice/domain"
 )
 
@@ -72,6 +73,9 @@ var flagsOf = map[string]string{
 // conflict it is a detail of the store.
 func explain(err error) string {
 	var known *domain.Error
+	if problems := (workflowfile.Problems{}); errors.As(err, &problems) {
+		return "this is wrong:\n" + err.Error()
+	}
 	if !errors.As(err, &known) {
 		return err.Error()
 	}

@@ -124,6 +124,26 @@ func (e *RequestError) Error() string {
 	return text
 }
 
+// Do sends a request that no method is made for, or whose answer is to be read in another way than a method does: it is
+// decoded into what answer points to, and left unread where that is nil.
+func (c *Client) Do(ctx context.Context, method, path string, query url.Values, body, answer any, options ...Option) error {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	content, err := c.open(ctx, method, path, nil, body, options)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }()
+	if answer == nil {
+		return nil
+	}
+	if err := json.NewDecoder(content).Decode(answer); err != nil {
+		return fmt.Errorf("client: read the answer to %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
 // call sends a request and decodes its answer.
 func call[T any](ctx context.Context, c *Client, method, path string, params, body any, options []Option) (*T, error) {
 	answer, err := c.open(ctx, method, path, params, body, options)
