@@ -1,4 +1,4 @@
-export { base, nonce, signIn } from "./base";
+export { base, nonce, signedOut, signIn, signInAddress } from "./base";
 export { type AccountSchemas, accountClient, operatorClient, type Schemas } from "./client";
 export { ApiError, type Violation } from "./error";
 export { LiveProvider, useLiveState } from "./live";

@@ -4,7 +4,8 @@ import { type ComponentProps, createContext, type FormEvent, type ReactNode, use
 import type { State } from "./badge";
 import { ErrorPanel, fieldsOf } from "./error";
 
-const FieldErrors = createContext<Record<string, string>>({});
+/** What is wrong with fields, by their names, where that comes from elsewhere than the answer to the form. */
+export const FieldErrors = createContext<Record<string, string>>({});
 
 /** A form whose fields show what the server says of them. What belongs to no field is shown above. */
 export function Form({

@@ -7,7 +7,7 @@ export { CopyButton, Identifier, ShownOnce } from "./copy";
 export { Dialog, DialogButtons, FormDialog, ShownOnceDialog } from "./dialog";
 export { ErrorBoundary, ErrorPanel } from "./error";
 export type { Feature } from "./feature";
-export { CheckField, Field, Form, inputLook, type Options, OptionsOf, SelectField, TextArea, TextField, textOf } from "./form";
+export { CheckField, Field, FieldErrors, Form, inputLook, type Options, OptionsOf, SelectField, TextArea, TextField, textOf } from "./form";
 export { Json } from "./lazyjson";
 export { Link } from "./link";
 export {

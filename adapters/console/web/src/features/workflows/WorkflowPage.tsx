@@ -1,6 +1,6 @@
 import { Trans, useLingui } from "@lingui/react/macro";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { Copy, Download, Pencil, Play, Power, Trash2 } from "lucide-react";
+import { Copy, Download, Pencil, PenLine, Play, Power, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { runStates } from "@/parts";
@@ -52,6 +52,7 @@ export default function WorkflowPage() {
 
   if (!workflow) return <UnreadPage title={t`Workflow`} query={{ error, refetch }} />;
 
+  const editor = `/t/${tenantId}/workflows/${workflowId}/editor`;
   const toggle = () =>
     attempt(
       client.PATCH("/workflows/{id}", { ...path, body: { isActive: !workflow.isActive } }).then(actions.reload),
@@ -70,6 +71,7 @@ export default function WorkflowPage() {
       description={workflow.description}
       actions={
         <>
+          <Button icon={PenLine} label={can("editor") ? t`Open the editor` : t`Show the graph`} onClick={() => void navigate({ to: editor })} />
           {can("editor") && (
             <Button
               look="primary"
@@ -109,14 +111,21 @@ export default function WorkflowPage() {
       <Section title={t`Versions`}>
         {versions.error && <ErrorPanel error={versions.error} onRetry={() => void versions.refetch()} />}
         {versions.error && !versions.data ? null : versions.data?.total === 0 ? (
-          <Empty title={t`There is no version yet`}>{t`Create a version with the API, or import a workflow that has one.`}</Empty>
+          <Empty
+            title={t`There is no version yet`}
+            action={
+              can("editor") && <Button look="primary" icon={PenLine} label={t`Draw the workflow`} onClick={() => void navigate({ to: editor })} />
+            }
+          >
+            {t`Draw it in the editor, create a version with the API, or import a workflow that has one.`}
+          </Empty>
         ) : (
           <Table<Version>
             label={t`Versions`}
             rowKey={(version) => version.id}
             items={versions.data?.items}
             columns={[
-              { head: t`Version`, cell: (version) => version.version, width: "short" },
+              { head: t`Version`, cell: (version) => <Link to={`${editor}?version=${version.id}`}>{version.version}</Link>, width: "short" },
               {
                 head: t`State`,
                 cell: (version) =>

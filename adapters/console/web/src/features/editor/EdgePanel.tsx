@@ -1,0 +1,86 @@
+import { useLingui } from "@lingui/react/macro";
+import { Spline, Trash2, X } from "lucide-react";
+import { FieldErrors, IconButton, SelectField, TextArea, TextField } from "@/ui";
+import { removeSelected } from "./actions";
+import { canFail, outputsOf, typeOf } from "./catalogue";
+import { useEditor, useFindings, useGraph, useIsReadOnly } from "./context";
+import { type EdgeChange, edgeKey, type GraphEdge } from "./model";
+import { useOutputName } from "./NodeCard";
+import { FindingList } from "./NodePanel";
+
+/** Everything about one edge: when it is taken, and what flows along it. */
+export function EdgePanel({ id, edge }: { id: string; edge: GraphEdge }) {
+  const { t } = useLingui();
+  const editor = useEditor();
+  const isReadOnly = useIsReadOnly();
+  const { nodes, edges } = useGraph();
+  const findings = useFindings("edge", id);
+  const nameOf = useOutputName();
+  const [source, target] = [nodes[edge.sourceNodeId], nodes[edge.targetNodeId]];
+  if (!source || !target) return null;
+  const members = Object.keys(typeOf(editor.types, source)?.outputSchema ?? {});
+  const outputs = [...new Set(["", ...outputsOf(source, Object.values(edges)), ...(canFail(source) ? ["onError"] : []), ...members])];
+  const change = (changed: EdgeChange) => {
+    editor.editing.run({ do: "changeEdge", edge: id, change: changed }, `edge:${edge.sourceNodeId}:${edge.targetNodeId}`);
+    editor.view.setState({ edges: [edgeKey({ ...edge, ...changed })] });
+  };
+  return (
+    <section aria-label={t`Edge`} className="flex min-h-0 flex-1 flex-col">
+      <header className="flex items-center gap-2 border-b border-line py-2 pr-2 pl-4">
+        <Spline aria-hidden className="size-4.5 shrink-0 text-accent" />
+        <h2 className="min-w-0 flex-1 truncate font-semibold">
+          {source.name} → {target.name}
+        </h2>
+        {!isReadOnly && <IconButton icon={Trash2} label={t`Delete the edge`} onClick={() => removeSelected(editor)} />}
+        <IconButton icon={X} label={t`Close`} onClick={() => editor.view.setState({ edges: [] })} />
+      </header>
+      <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
+        <FindingList findings={findings.filter(({ isWarning, path }) => isWarning || path === "")} />
+        <FieldErrors value={Object.fromEntries(findings.filter(({ isWarning }) => !isWarning).map(({ path, message }) => [path, message]))}>
+          <fieldset disabled={isReadOnly} className="flex min-w-0 flex-col gap-4">
+            <SelectField
+              name="sourceOutputKey"
+              label={t`It is taken`}
+              options={Object.fromEntries(
+                outputs.map((key) => [
+                  key,
+                  members.includes(key) ? t`with the member ${key}` : key === "" ? t`when the node has ended` : nameOf(key),
+                ]),
+              )}
+              value={edge.sourceOutputKey ?? ""}
+              onChange={({ target }) => change({ sourceOutputKey: target.value || undefined })}
+            />
+            <TextArea
+              name="condition"
+              label={t`Only where`}
+              optional
+              isCode
+              rows={2}
+              help={t`An expression, such as result.total > 100.`}
+              value={edge.condition ?? ""}
+              onChange={({ target }) => change({ condition: target.value || undefined })}
+            />
+            <TextField
+              name="label"
+              label={t`Label`}
+              optional
+              maxLength={255}
+              value={edge.label ?? ""}
+              onChange={({ target }) => change({ label: target.value || undefined })}
+            />
+            <TextField
+              name="targetInputKey"
+              label={t`Arrives as`}
+              optional
+              isCode
+              maxLength={255}
+              help={t`The member of the next node's input that gets the value.`}
+              value={edge.targetInputKey ?? ""}
+              onChange={({ target }) => change({ targetInputKey: target.value || undefined })}
+            />
+          </fieldset>
+        </FieldErrors>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,130 @@
+import { useLingui } from "@lingui/react/macro";
+import { useNavigate } from "@tanstack/react-router";
+import { useReactFlow } from "@xyflow/react";
+import { CircleAlert, Pencil, Play, Plus, Redo2, Rocket, TriangleAlert, Undo2, WandSparkles } from "lucide-react";
+import { useState } from "react";
+import { type Schemas, useTenant } from "@/api";
+import { EventDialog } from "@/parts";
+import { attempt, Button, IconButton, Link, toast, toastError, useShortcut } from "@/ui";
+import { useEditor, useGraph, useIsReadOnly, useSession, useView } from "./context";
+import { Publish } from "./Publish";
+import { SaveState } from "./SaveState";
+import { tidyPlaces } from "./tidy";
+
+/** What the workflow is called, whether it is saved, and what can be done with all of it. */
+export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
+  const { t } = useLingui();
+  const { id: tenantId, can } = useTenant();
+  const { editing, view, findings } = useEditor();
+  const isReadOnly = useIsReadOnly();
+  const number = useSession((session) => session.number);
+  const canUndo = useSession(({ history }) => history.past.length > 0);
+  const canRedo = useSession(({ history }) => history.future.length > 0);
+  const isEmpty = Object.keys(useGraph().nodes).length === 0;
+  const isListing = useView(({ isListingProblems }) => isListingProblems);
+  const [asks, setAsks] = useState<"publish" | "run" | null>(null);
+  const { fitView } = useReactFlow();
+  const errors = findings.filter(({ isWarning }) => !isWarning).length;
+
+  const tidy = async () => {
+    const graph = editing.store.getState().history.graph;
+    editing.run({ do: "move", to: await tidyPlaces(graph) });
+    requestAnimationFrame(() => void fitView({ maxZoom: 1, padding: 0.15, duration: 200 }));
+  };
+  const add = () => {
+    const { nodes } = view.getState();
+    view.setState({ adding: nodes.length === 1 && nodes[0] ? { insertion: { after: nodes[0] } } : {}, nodes: [], edges: [] });
+  };
+  /** Saves first; and who has something to mend is shown what. */
+  const ask = async (what: "publish" | "run") => {
+    if (!(await editing.flush())) return toast(t`The last changes could not be saved.`);
+    if (what === "publish" && errors > 0) view.setState({ isListingProblems: true });
+    else setAsks(what);
+  };
+  useShortcut(isReadOnly ? undefined : { keys: "a", label: t`Add a node`, run: add });
+  useShortcut(isReadOnly ? undefined : { keys: "t", label: t`Tidy up`, run: () => void tidy().catch(toastError) });
+
+  return (
+    <header className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line bg-panel px-4 py-2">
+      <div className="min-w-0 flex-1 basis-56">
+        <nav className="text-xs leading-[24px] text-quiet">
+          <Link to={`/t/${tenantId}/workflows`} className="inline-block hover:underline">{t`Workflows`}</Link>
+        </nav>
+        <h1 className="truncate text-base leading-5 font-semibold">
+          <Link to={`/t/${tenantId}/workflows/${workflow.id}`} className="hover:underline">
+            {workflow.name}
+          </Link>
+          <span className="ml-2 text-sm font-normal text-quiet">
+            {isReadOnly ? t`Version ${number ?? 1}` : number ? t`Draft ${number}` : t`New draft`}
+          </span>
+        </h1>
+      </div>
+      <SaveState />
+      <div className="flex flex-wrap items-center gap-1">
+        {!isReadOnly && (
+          <>
+            <IconButton icon={Undo2} label={t`Undo`} disabled={!canUndo} onClick={editing.undo} />
+            <IconButton icon={Redo2} label={t`Redo`} disabled={!canRedo} onClick={editing.redo} />
+            <IconButton icon={WandSparkles} label={t`Tidy up`} disabled={isEmpty} onClick={() => void tidy().catch(toastError)} />
+            <Button icon={Plus} label={<span className="max-sm:sr-only">{t`Add a node`}</span>} onClick={add} />
+          </>
+        )}
+        {findings.length > 0 && (
+          <Button
+            icon={errors > 0 ? CircleAlert : TriangleAlert}
+            className={errors > 0 ? "text-danger" : "text-warn"}
+            aria-expanded={Boolean(isListing)}
+            label={findings.length}
+            aria-label={t`Problems: ${findings.length}`}
+            title={t`Problems`}
+            onClick={() => view.setState({ isListingProblems: !isListing })}
+          />
+        )}
+        {can("editor") && !isEmpty && (
+          <Button
+            icon={Play}
+            label={<span className="max-sm:sr-only">{t({ message: "Run", context: "to run" })}</span>}
+            onClick={() => void ask("run")}
+          />
+        )}
+        {isReadOnly && can("editor") && (
+          <Button
+            look="primary"
+            icon={Pencil}
+            label={t`Edit`}
+            onClick={() => void attempt(begin(editing.saveAsDraft), t`A new draft begins with this version`)}
+          />
+        )}
+        {!isReadOnly && <Button look="primary" icon={Rocket} label={t`Publish`} disabled={isEmpty} onClick={() => void ask("publish")} />}
+      </div>
+      {asks === "publish" && <Publish onClose={() => setAsks(null)} />}
+      {asks === "run" && <RunVersion onClose={() => setAsks(null)} />}
+    </header>
+  );
+}
+
+/** Begins a draft; what stands against it is said by the state of saving. */
+async function begin(saveAsDraft: () => Promise<boolean>) {
+  if (!(await saveAsDraft())) throw new Error("The draft could not be saved.");
+}
+
+/** Runs the version as it is, with all effects. */
+function RunVersion({ onClose }: { onClose: () => void }) {
+  const { t } = useLingui();
+  const navigate = useNavigate();
+  const { api, id: tenantId } = useTenant();
+  const versionId = useSession((session) => session.versionId);
+  const start = api.useMutation("post", "/workflow-versions/{id}/runs", {
+    onSuccess: (run) => void navigate({ to: `/t/${tenantId}/runs/${run.id}` }),
+  });
+  return (
+    <EventDialog
+      title={t`Run this version`}
+      description={t`It runs as it is now, with all effects: requests are sent, and people are asked.`}
+      action={t`Start the run`}
+      request={start}
+      onSend={(body) => start.mutate({ params: { path: { id: versionId } }, body })}
+      onClose={onClose}
+    />
+  );
+}

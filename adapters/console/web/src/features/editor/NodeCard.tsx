@@ -1,0 +1,137 @@
+import { useLingui } from "@lingui/react/macro";
+import { Handle, type NodeProps, Position } from "@xyflow/react";
+import { CircleAlert, Plus, TriangleAlert } from "lucide-react";
+import { memo } from "react";
+import { iconOf, runsBody } from "./catalogue";
+import { useEditor, useFindings, useIsReadOnly } from "./context";
+import { outputTop } from "./layout";
+import { handleOf, type ShownNode } from "./shown";
+
+const borderOf = (isSelected: boolean, isBroken: boolean) =>
+  isSelected ? "border-accent ring-1 ring-accent" : isBroken ? "border-danger" : "border-strong-line";
+
+/** A node: what it is, where edges begin and end, and whether something is wrong with it. */
+export const NodeCard = memo(function NodeCard({ data: { node, outputs }, selected, width, height }: NodeProps<ShownNode>) {
+  const isBroken = useFindings("node", node.id).some(({ isWarning }) => !isWarning);
+  return (
+    <div style={{ width, height }} className={`rounded-lg border bg-panel shadow-sm ${borderOf(selected, isBroken)}`}>
+      <Head node={node} />
+      <Ends outputs={outputs} id={node.id} isContainer={false} />
+    </div>
+  );
+});
+
+/** A node that runs others for each of its items: they are within it. */
+export const NodeBody = memo(function NodeBody({ data: { node, outputs, isEmpty }, selected, width, height }: NodeProps<ShownNode>) {
+  const { t } = useLingui();
+  const { view } = useEditor();
+  const isReadOnly = useIsReadOnly();
+  const isBroken = useFindings("node", node.id).some(({ isWarning }) => !isWarning);
+  return (
+    <div
+      style={{ width, height }}
+      className={`rounded-lg border border-dashed bg-[color-mix(in_srgb,var(--accent)_5%,var(--bg))] ${borderOf(selected, isBroken)}`}
+    >
+      <div className="rounded-t-lg border-b border-line bg-panel">
+        <Head node={node} />
+      </div>
+      {isEmpty && !isReadOnly && runsBody(node.type) && (
+        <button
+          type="button"
+          className="nodrag absolute inset-x-6 top-[72px] bottom-[24px] flex items-center justify-center gap-1.5 rounded-md border border-dashed border-strong-line text-quiet hover:bg-hover hover:text-text"
+          onClick={() => view.setState({ adding: { into: node.id } })}
+        >
+          <Plus aria-hidden className="size-4" /> {t`Add what runs for each item`}
+        </button>
+      )}
+      <Ends outputs={outputs} id={node.id} isContainer />
+    </div>
+  );
+});
+
+function Head({ node }: { node: ShownNode["data"]["node"] }) {
+  const { t } = useLingui();
+  const { types } = useEditor();
+  const findings = useFindings("node", node.id);
+  const Icon = iconOf(node.type);
+  const errors = findings.filter(({ isWarning }) => !isWarning).length;
+  const said = node.description || types.find(({ type }) => type === node.type)?.name || node.type;
+  return (
+    <div className="flex h-[54px] items-center gap-2.5 px-3">
+      <Icon aria-hidden className="size-4.5 shrink-0 text-accent" />
+      <div className="min-w-0 flex-1">
+        <p className="truncate leading-5 font-medium">{node.name}</p>
+        <p className="truncate text-xs leading-4 text-quiet">{said}</p>
+      </div>
+      {findings.length > 0 && (
+        <span title={findings.map(({ path, message }) => `${path} ${message}`).join("\n")} className={errors > 0 ? "text-danger" : "text-warn"}>
+          {errors > 0 ? <CircleAlert aria-hidden className="size-4" /> : <TriangleAlert aria-hidden className="size-4" />}
+          <span className="sr-only">{errors > 0 ? t`has problems` : t`has warnings`}</span>
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** What an output is called where a node has several. */
+export function useOutputName() {
+  const { t } = useLingui();
+  return (key: string) => {
+    const [, number] = key.match(/^case-(\d+)$/) ?? [];
+    if (number) return t`Case ${Number(number) + 1}`;
+    const names: Record<string, string> = {
+      "": t`Then`,
+      true: t`Yes`,
+      false: t`No`,
+      default: t`Otherwise`,
+      onError: t`If it fails`,
+      onSuccess: t`If it succeeds`,
+    };
+    return names[key] ?? key;
+  };
+}
+
+const handleLook = "!size-[10px] !rounded-full !border-2 !border-panel !bg-strong-line hover:!bg-accent";
+
+function Ends({ outputs, id, isContainer }: { outputs: ShownNode["data"]["outputs"]; id: string; isContainer: boolean }) {
+  const { t } = useLingui();
+  const { view } = useEditor();
+  const isReadOnly = useIsReadOnly();
+  const nameOf = useOutputName();
+  return (
+    <>
+      <Handle type="target" id="in" position={Position.Left} isConnectable={!isReadOnly} className={handleLook} style={{ top: 28 }} />
+      {outputs.map(({ key, isUsed }, at) => {
+        const top = outputTop(at, outputs.length, isContainer);
+        return (
+          <div key={key}>
+            {outputs.length > 1 && !isContainer && (
+              <span
+                style={{ top: top - 9 }}
+                className={`absolute right-3.5 max-w-40 truncate text-xs leading-4.5 ${key === "onError" ? "text-danger" : "text-quiet"}`}
+              >
+                {nameOf(key)}
+              </span>
+            )}
+            <Handle type="source" id={handleOf(key)} position={Position.Right} isConnectable={!isReadOnly} className={handleLook} style={{ top }} />
+            {!isUsed && !isReadOnly && (
+              <button
+                type="button"
+                aria-label={outputs.length > 1 ? t`Add a node after ${id}: ${nameOf(key)}` : t`Add a node after ${id}`}
+                title={t`Add a node`}
+                style={{ top: top - 10 }}
+                className="nodrag absolute -right-9 flex size-[20px] items-center justify-center rounded border border-strong-line bg-panel text-quiet before:absolute before:top-1/2 before:-left-3 before:w-3 before:border-t before:border-strong-line hover:border-accent hover:text-accent"
+                onClick={(event) => {
+                  event.stopPropagation();
+                  view.setState({ adding: { insertion: { after: id, output: key || undefined } } });
+                }}
+              >
+                <Plus aria-hidden className="size-3.5" />
+              </button>
+            )}
+          </div>
+        );
+      })}
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { clipOf, readClip, writeClip } from "./clip";
+import { apply, type Command } from "./commands";
+import { node } from "./fixtures";
+import { edgeKey, emptyGraph, type Graph, type GraphNode } from "./graph";
+
+const edge = (sourceNodeId: string, targetNodeId: string, sourceOutputKey?: string) => ({
+  sourceNodeId,
+  targetNodeId,
+  ...(sourceOutputKey ? { sourceOutputKey } : {}),
+});
+const graph = (nodes: GraphNode[], edges: ReturnType<typeof edge>[] = []): Graph => ({
+  nodes: Object.fromEntries(nodes.map((one) => [one.id, one])),
+  edges: Object.fromEntries(edges.map((one) => [edgeKey(one), one])),
+  pins: {},
+});
+const run = (from: Graph, ...commands: Command[]) => commands.reduce(apply, from);
+
+test("a node is added behind another one, and between two", () => {
+  const behind = run(emptyGraph, { do: "add", node: node("a") }, { do: "add", node: node("c"), insertion: { after: "a", output: "true" } });
+  expect(behind).toEqual(graph([node("a"), node("c")], [edge("a", "c", "true")]));
+  const between = run(behind, { do: "add", node: node("b"), insertion: { edge: edgeKey(edge("a", "c", "true")) } });
+  expect(between).toEqual(graph([node("a"), node("b"), node("c")], [edge("a", "b", "true"), edge("b", "c")]));
+});
+
+test("a node that goes takes its body and edges along, and its neighbours are connected", () => {
+  const loop = graph([node("a"), node("loop"), node("inner", { parentId: "loop" }), node("b")], [edge("a", "loop"), edge("loop", "b")]);
+  expect(run(loop, { do: "remove", nodes: ["loop"], edges: [] })).toEqual(graph([node("a"), node("b")], [edge("a", "b")]));
+  expect(run(loop, { do: "remove", nodes: ["loop", "b"], edges: [] })).toEqual(graph([node("a")]));
+});
+
+test("an edge that makes a circle, or crosses the border of a body, is not drawn", () => {
+  const some = graph([node("a"), node("b"), node("loop"), node("inner", { parentId: "loop" })], [edge("a", "b")]);
+  for (const refused of [edge("b", "a"), edge("a", "a"), edge("a", "inner"), edge("a", "b"), edge("a", "nobody")]) {
+    expect(run(some, { do: "connect", edge: refused })).toBe(some);
+  }
+});
+
+test("what gets into a body loses the edges that would cross its border", () => {
+  const some = graph([node("a"), node("b"), node("loop")], [edge("a", "b")]);
+  expect(run(some, { do: "putInto", nodes: ["b", "loop"], parentId: "loop", to: { b: { x: 20.4, y: 50 } } })).toEqual(
+    graph([node("a"), node("b", { parentId: "loop", position: { x: 20, y: 50 } }), node("loop")]),
+  );
+});
+
+test("a changed edge keeps its ends, and what is empty is left out", () => {
+  const some = graph([node("a"), node("b")], [edge("a", "b", "true")]);
+  const changed = run(some, { do: "changeEdge", edge: edgeKey(edge("a", "b", "true")), change: { sourceOutputKey: undefined, label: "always" } });
+  expect(changed.edges).toEqual({ [edgeKey(edge("a", "b"))]: { ...edge("a", "b"), label: "always" } });
+});
+
+test("what is pasted has identifiers of its own, and its expressions name them", () => {
+  const some = graph(
+    [node("fetch"), node("sum", { config: { expression: 'nodes.fetch.body + nodes["fetch"].status + nodes.fetched' } })],
+    [edge("fetch", "sum")],
+  );
+  const clip = readClip(writeClip(clipOf(some, ["fetch", "sum"])));
+  expect(clip && run(some, { do: "paste", clip, at: { x: 40, y: 8 } })).toEqual(
+    graph(
+      [
+        ...Object.values(some.nodes),
+        node("fetch2", { name: "fetch", position: { x: 40, y: 8 } }),
+        node("sum2", {
+          name: "sum",
+          position: { x: 40, y: 8 },
+          config: { expression: 'nodes.fetch2.body + nodes["fetch2"].status + nodes.fetched' },
+        }),
+      ],
+      [edge("fetch", "sum"), edge("fetch2", "sum2")],
+    ),
+  );
+  for (const text of ["", "hello", "{}", '{"nodes":[{}],"edges":[]}', '{"nodes":[],"edges":[]}']) expect(readClip(text)).toBeUndefined();
+});
