@@ -23,7 +23,15 @@ const (
 // pages have something to remove.
 const vacuumLiveRuns = `VACUUM (SKIP_LOCKED, INDEX_CLEANUP ON) live_runs`
 
-// vacuum counts changed live runs, and vacuums their table.
+// runsHaveGrown says whether runs take ten times the pages that they had when PostgreSQL last counted them. As long
+// as they look few, every index with the tenant seems as good as the primary key, and a run is looked
+// for among all of its tenant. Autovacuum counts them once a minute at most.
+const (
+	runsHaveGrown = `SELECT pg_relation_size(oid) / current_setting('block_size')::bigint > 10 * relpages FROM pg_class WHERE oid = 'runs'::regclass`
+	analyzeRuns   = `ANALYZE (SKIP_LOCKED) runs`
+)
+
+// vacuum counts changed live runs, and vacuums their table; it has runs counted while they are new.
 type vacuum struct {
 	changes atomic.Int64
 	due     chan struct{}
@@ -57,6 +65,10 @@ func startVacuum(db *sqlx.DB) (v *vacuum, stop func()) {
 			// Where it fails, or takes too long for the table, claims get slower until autovacuum
 			// has done it.
 			_, _ = db.ExecContext(ctx, vacuumLiveRuns)
+			var grown bool
+			if err := db.GetContext(ctx, &grown, runsHaveGrown); err == nil && grown {
+				_, _ = db.ExecContext(ctx, analyzeRuns)
+			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(max(vacuumPause, vacuumRest*time.Since(began))):

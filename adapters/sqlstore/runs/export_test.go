@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -75,6 +76,27 @@ func Statuses(s *Store, owner, id string) (query string, args []any) {
 		panic(err) // texts can be encoded
 	}
 	return statusesOf(table, ""), []any{parameter}
+}
+
+// ReadLeased is the statement that reads a run that was leased, Lease the one that leases it, and RecordStep one that
+// records a step of it, for any worker.
+func ReadLeased(s *Store, owner, id string) (query string, args []any) {
+	table, parameter, err := s.dialect.Keys([]core.KeyRow{{Tenant: owner, ID: id}})
+	if err != nil {
+		panic(err) // texts can be encoded
+	}
+	return s.dialect.readEach(leasedColumns, table), []any{parameter}
+}
+
+func Lease(s *Store, owner, id string) (query string, args []any) {
+	now := time.Now()
+	return s.dialect.Lease, []any{fmt.Sprintf(`[{"owner_id":%q,"run_id":%q,"place":"0"}]`, owner, id), now, now.Add(time.Minute), "worker", 1 << 20, 1}
+}
+
+func RecordStep(s *Store, owner, id string) (query string, args []any) {
+	const step = `[{"tenant_id":%q,"id":%q,"trigger_id":"trg_0","workflow_id":"wf_0","status":"paused","seq":"4","from_seq":"3","number":"0","ends":"false","woken":"0",
+		"progress":"{}","outputs":"0","size":"2","updated_at":"2025-11-21T12:00:00Z","ready":"false","last":"4","lane":"","lane_limit":"0"}]`
+	return s.record, []any{fmt.Sprintf(step, owner, id)}
 }
 
 // Sweep is the statement that removes old runs, and KeptShorter the one that finds whose are kept for days of their own.

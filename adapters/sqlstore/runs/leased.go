@@ -28,8 +28,7 @@ func (s queue) readLeased(ctx context.Context, leased []leasedRow) (map[core.Key
 		rows = append(rows, runRow{})
 		row := &rows[len(rows)-1]
 		return found.Scan(append(row.Targets(), &row.SharedPayload)...)
-	}, `SELECT `+leasedColumns+` FROM (SELECT r.tenant_id AS owner_id, r.id AS run_id FROM `+table+`) AS leased
-		CROSS JOIN runs WHERE runs.tenant_id = leased.owner_id AND runs.id = leased.run_id`, parameter)
+	}, s.store.dialect.readEach(leasedColumns, table), parameter)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +46,11 @@ func (s queue) readLeased(ctx context.Context, leased []leasedRow) (map[core.Key
 		found[core.KeyRow{Tenant: rows[i].Tenant, ID: rows[i].ID}] = &rows[i]
 	}
 	return found, nil
+}
+
+// readEach reads the runs whose keys are in a table named r.
+func (d dialect) readEach(columns, table string) string {
+	return `SELECT r.* FROM (SELECT r.tenant_id AS owner, r.id AS run FROM ` + table + `) AS p ` + d.RunsOf(columns)
 }
 
 // addPayloads adds the payloads that runs share. One that is gone is none.

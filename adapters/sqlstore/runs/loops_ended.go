@@ -25,8 +25,7 @@ func (s loops) Ended(ctx context.Context, q outbound.EndedItems) ([]run.Outcome,
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.scan(ctx, "read items that have ended", `SELECT `+itemColumns+` FROM (SELECT r.tenant_id AS owner_id, r.id AS run_id FROM `+table+`) AS ended
-		CROSS JOIN runs WHERE runs.tenant_id = ended.owner_id AND runs.id = ended.run_id`, parameter)
+	rows, err := s.scan(ctx, "read items that have ended", s.store.dialect.readEach(itemColumns, table), parameter)
 	if err != nil {
 		return nil, err
 	}

@@ -169,6 +169,34 @@ func TestStatusesOfRunsAreFoundByAPlanForAnEmptyTable(t *testing.T) {
 }
 
 // A page on SQLite, which says only how it would go about it: by an index that has the
+
+// Whatever a worker does with a run looks for it by its key, planned for any and when there were few runs.
+func TestRunsAreFoundByTheirKeysByPlansForFew(t *testing.T) {
+	t.Parallel()
+	few, many := manyRuns(`generate_series(1, 1000) n`, `CAST($1 AS timestamptz)`), manyRuns(`generate_series(1001, 10000) n`, `now()`)
+	store, db := plantest.Filled(t, few)
+	if _, err := db.ExecContext(t.Context(), "ANALYZE runs"); err != nil {
+		t.Fatal(err)
+	}
+	const live = `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at)
+		SELECT tenant_id, id, trigger_id, workflow_id, seq, 2, created_at, created_at FROM runs ON CONFLICT DO NOTHING`
+	for what, of := range map[string]func(s *runs.Store, owner, id string) (query string, args []any){
+		"reading what was leased": runs.ReadLeased, "leasing": runs.Lease, "recording a step": runs.RecordStep,
+	} {
+		statement, args := of(store.Runs, "tenant_1", "run_100100") // which is paused
+		prepare, execute := prepared(statement, args)
+		settings := `SET LOCAL plan_cache_mode = force_generic_plan`
+		if what != "recording a step" {
+			settings += `; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off` // as in a claim
+		}
+		p := plantest.Explain(t, db, execute, prepare, settings, execute, many[1], live)
+		if p.Buffers == 0 || p.Buffers > 60 {
+			t.Errorf("%s looked at %d pages:\n%s", what, p.Buffers, p.Text)
+		}
+	}
+}
+
+// A page on SQLite, which says only how it would go about it: by an index that has the
 // order, with all that a filter says.
 func TestSQLiteReadsPagesOfRunsByTheirIndexes(t *testing.T) {
 	t.Parallel()
