@@ -43,7 +43,7 @@ func (s *Service) Finish(ctx context.Context, back inbound.Return, from member.B
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		u, err := s.whoIs(ctx, st, known)
+		u, err := s.whoIs(ctx, st, known, from)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *Service) Finish(ctx context.Context, back inbound.Return, from member.B
 
 // whoIs returns the user with the identity: the one who has it, else the one with the address, if the provider has
 // verified it and nobody else has joined under it.
-func (s *Service) whoIs(ctx context.Context, st outbound.Stores, known outbound.Identity) (*member.User, error) {
+func (s *Service) whoIs(ctx context.Context, st outbound.Stores, known outbound.Identity, from member.Browser) (*member.User, error) {
 	identity := member.Identity{Issuer: known.Issuer, Subject: known.Subject}
 	u, err := st.Members.Users.FindByIdentity(ctx, identity)
 	if errors.Is(err, domain.NotFound) {
@@ -67,6 +67,7 @@ func (s *Service) whoIs(ctx context.Context, st outbound.Stores, known outbound.
 			return nil, member.SignInRefused()
 		}
 		if err == nil {
+			u.TakeLanguage(from.Language)
 			err = s.join(ctx, st, u, identity, known.Name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/application/members"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/member"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
@@ -183,4 +184,23 @@ func TestIssuerAndSubjectDecideFromTheFirstSignInOn(t *testing.T) {
 	e.fails(err, "signed_out")
 	_, err = e.SignIn(t.Context(), inbound.Login{Email: "anna@example.com", Password: password}, member.Browser{})
 	e.fails(err, "sign_in_refused")
+}
+
+func TestWhoComesInFirstReadsInTheLanguageOfTheBrowser(t *testing.T) {
+	e := newEnv(t)
+	begun, err := e.UseLink(t.Context(), e.link, password, member.Browser{Language: tenant.Spanish})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, err := e.WhoAmI(t.Context(), begun.Token); err != nil || who.User.Language() != tenant.Spanish {
+		t.Errorf("the language is %v, %v", who.User.Language(), err)
+	}
+	u := member.RestoreUser(member.UserState{Language: tenant.Spanish})
+	if u.TakeLanguage(tenant.BrazilianPortuguese) || u.Language() != tenant.Spanish {
+		t.Errorf("a language that was chosen became %v", u.Language())
+	}
+	u = member.RestoreUser(member.UserState{Language: tenant.English, PasswordHash: "x"})
+	if u.TakeLanguage(tenant.Spanish) || u.TakeLanguage("") {
+		t.Errorf("somebody who has come in before reads in %v", u.Language())
+	}
 }

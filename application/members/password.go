@@ -105,6 +105,11 @@ func (s *Service) UseLink(ctx context.Context, link member.Token, password strin
 		if err := st.Members.Links.Take(ctx, link.Hash()); err != nil {
 			return err
 		}
+		if u.TakeLanguage(from.Language) {
+			if err := st.Members.Users.Update(ctx, u); err != nil {
+				return err
+			}
+		}
 		if found.SetsPassword() {
 			found.Vouches(u)
 			if err := s.reset(ctx, st, u, hash); err != nil {

@@ -11,15 +11,15 @@ function watch() {
   const visit = `${page} ${performance.timeOrigin}`;
   const on = (type, tell, more) =>
     new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) if (!globalThis.isExamined) tell(entry);
+      for (const entry of list.getEntries()) if (!globalThis.isExamined && !(entry.startTime < globalThis.examinedUntil)) tell(entry);
     }).observe({ type, buffered: true, ...more });
   const keep = (what, value, of, at) => globalThis.keepVital?.({ page, visit, what, value, of, at });
   on("largest-contentful-paint", ({ startTime }) => keep("lcp", startTime));
   const moved = ({ node, previousRect: from, currentRect: to }) => `${node?.nodeName.toLowerCase()}.${node?.className?.split?.(" ")[0]} from ${from.x | 0},${from.y | 0} to ${to.x | 0},${to.y | 0}`;
   let isTouched = false; // what comes after a click moves things rightly, however late a busy machine shows it
   for (const type of ["pointerdown", "keydown"]) addEventListener(type, () => (isTouched = true), { capture: true, once: true });
-  on("layout-shift", ({ value, sources, startTime }) => {
-    if (!isTouched) keep("cls", value, sources.map(moved).join(", ").slice(0, 160), startTime);
+  on("layout-shift", ({ value, sources, startTime, hadRecentInput }) => {
+    if (!isTouched && !hadRecentInput) keep("cls", value, sources.map(moved).join(", ").slice(0, 160), startTime);
   });
   on("event", ({ interactionId, duration, name, target }) => interactionId && keep("inp", duration, `${name} ${target?.textContent?.trim().slice(0, 30) ?? ""}`), { durationThreshold: 16 });
 }

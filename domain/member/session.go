@@ -46,7 +46,8 @@ type SessionState struct {
 // Browser is what is known of who signs in.
 type Browser struct {
 	Agent, Address string
-	Session        Token // of which it has a cookie already, if it has
+	Language       tenant.Language // that it prefers, of those that there are; empty where nobody knows
+	Session        Token           // of which it has a cookie already, if it has
 }
 
 // NewSession signs a user in.

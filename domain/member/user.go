@@ -148,6 +148,16 @@ func (u *User) ChooseLanguage(language tenant.Language) error {
 	return nil
 }
 
+// TakeLanguage has a user who comes in for the first time read in the language of the browser, unless whoever made the user has
+// named one; it says whether that changes anything.
+func (u *User) TakeLanguage(preferred tenant.Language) bool {
+	if u.HasEntered() || u.state.Language != tenant.English || preferred == tenant.English || !preferred.Valid() {
+		return false
+	}
+	u.state.Language = preferred
+	return true
+}
+
 func checkLanguage(r *domain.Rules, language tenant.Language) {
 	r.Check(language.Valid(), "language", domain.NotAllowed, "must be one of %s, not %q", domain.OneOf(tenant.Languages()...), string(language))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/adapters/httpapi/htmlpage"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/member"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -209,7 +210,7 @@ func errSignedOut() error {
 
 func (a *Console) browser(c *gin.Context) member.Browser {
 	token, _ := a.Session(c.Request)
-	return member.Browser{Agent: c.GetHeader("User-Agent"), Address: a.opts.Address(c), Session: token}
+	return member.Browser{Agent: c.GetHeader("User-Agent"), Address: a.opts.Address(c), Language: htmlpage.Language(c.GetHeader("Accept-Language")), Session: token}
 }
 
 // begun gives the browser the session.

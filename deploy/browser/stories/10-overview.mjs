@@ -1,7 +1,7 @@
 // A newcomer comes in by the link of sluice dev, sees the example workflow and runs it without a terminal.
 export default async ({ page, assert, examine, open, weighFirstView }) => {
   await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
-  await page.getByText("No run has failed").waitFor();
+  await page.getByText("Nothing has run in the last 24 hours").waitFor();
   await weighFirstView();
   await examine("overview");
 

@@ -50,6 +50,9 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
   await act("Duplicate");
   await page.getByRole("heading", { name: "Copy of Example: notice large orders" }).waitFor();
   await page.getByRole("table", { name: "Versions" }).getByText("Draft").waitFor();
+  await page.getByRole("button", { name: "Publish version 1" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Publish the version" }).click();
+  await page.getByRole("table", { name: "Versions" }).getByText("Active").waitFor();
 
   await open("workflows");
   await page.getByLabel("A workflow as JSON").setInputFiles({ name: "shop.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify({ ...exported, name: "Imported" })) });

@@ -34,6 +34,19 @@ export default async ({ page, assert, call, examine, open, tolerate }) => {
   await page.getByRole("dialog").getByLabel("Description").fill("Pays early");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("main").getByText("Pays early").waitFor();
+
+  // Everything about it is erased, and the job says what went.
+  await page.getByRole("link", { name: "Erase its data" }).click();
+  await page.getByRole("dialog").getByLabel("Identifier").waitFor();
+  await examine("erase-data");
+  await page.getByRole("dialog").getByLabel("What it is about").selectOption("entityId");
+  await page.getByRole("dialog").getByLabel("Identifier").fill("order-of-anna");
+  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("alertdialog").getByRole("textbox").fill("order-of-anna");
+  await page.getByRole("button", { name: "Erase it for good" }).click();
+  await page.getByRole("row", { name: /Erase data Completed 0 runs/ }).waitFor();
+  await examine("jobs");
+  await page.goBack();
   await page.getByRole("button", { name: "Delete" }).click();
   await examine("delete-sub-tenant");
   await page.getByRole("button", { name: "Delete the registration" }).click();

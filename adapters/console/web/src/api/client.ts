@@ -32,9 +32,28 @@ const failures: Middleware = {
   },
 };
 
+const gone = new Set<string>();
+
+/**
+ * What was deleted here is not asked for again: its page is still shown for a moment, and reads itself anew when it hears of the change. Keys and
+ * tokens can still be read when they were revoked.
+ */
+const deletions: Middleware = {
+  onRequest({ request }) {
+    const path = new URL(request.url).pathname;
+    if (request.method !== "GET" || ![...gone].some((one) => path === one || path.startsWith(`${one}/`))) return;
+    return Response.json({ code: "deleted", message: "It was deleted." }, { status: 404 });
+  },
+  onResponse({ request, response }) {
+    const path = new URL(request.url).pathname;
+    if (request.method === "DELETE" && response.ok && /\/[a-z]+_[0-9a-z]{26}$/.test(path) && !/\/(api-keys|embed-tokens)\/[^/]+$/.test(path))
+      gone.add(path);
+  },
+};
+
 function connect<Paths extends object>(path: string): Client<Paths> {
   const client = createFetchClient<Paths>({ baseUrl: `${base}api${path}` });
-  client.use(failures);
+  client.use(failures, deletions);
   return client;
 }
 

@@ -34,10 +34,22 @@ class Channel {
   }
 }
 let turn = Promise.resolve();
-const request = (_: string, { signal }: { signal: AbortSignal }, run: () => Promise<void>) => {
-  const mine = turn.then(() => (signal.aborted ? undefined : run()));
+let rob = () => {};
+const request = (_: string, { signal, steal }: { signal?: AbortSignal; steal?: true }, run: () => Promise<void>) => {
+  if (steal) {
+    rob();
+    turn = run();
+    return turn;
+  }
+  const robbed = new Promise<void>((_, reject) => {
+    signal?.addEventListener("abort", () => reject(new DOMException("", "AbortError")));
+    void turn.then(() => {
+      if (!signal?.aborted) rob = () => reject(new DOMException("", "AbortError"));
+    });
+  });
+  const mine = turn.then(() => (signal?.aborted ? undefined : run()));
   turn = mine;
-  return mine;
+  return Promise.race([mine, robbed]);
 };
 
 const settle = () => new Promise((done) => setTimeout(done));
@@ -61,6 +73,7 @@ beforeEach(() => {
   Channel.all.clear();
   turn = Promise.resolve();
   vi.stubGlobal("BroadcastChannel", Channel);
+  vi.stubGlobal("document", { hidden: false });
   vi.stubGlobal("navigator", { locks: { request } });
 });
 afterEach(() => vi.unstubAllGlobals());
@@ -112,4 +125,31 @@ test("who was closed before it was its turn reads nothing", async () => {
   first.close();
   await settle();
   expect(streams.map(({ isOpen }) => isOpen)).toEqual([false]);
+});
+
+test("when the tab that reads hangs, another one takes over, and the first waits when it wakes up", async () => {
+  vi.useFakeTimers();
+  try {
+    const first = openTab();
+    await vi.advanceTimersByTimeAsync(1);
+    const hung = [...Channel.all];
+    const second = openTab();
+    await vi.advanceTimersByTimeAsync(25_000);
+    expect(streams.length).toBe(1); // it answers
+    streams[0]?.handlers.onEvent(event("3"));
+    for (const one of hung) Channel.all.delete(one);
+    await vi.advanceTimersByTimeAsync(25_000);
+    expect(streams.map(({ isOpen, handlers }) => [isOpen, handlers.lastEventId])).toEqual([
+      [false, undefined],
+      [true, "3"],
+    ]);
+    for (const one of hung) Channel.all.add(one);
+    streams[1]?.handlers.onEvent(event("4"));
+    expect([first.events, second.events]).toEqual([
+      ["3", "4"],
+      ["3", "4"],
+    ]);
+  } finally {
+    vi.useRealTimers();
+  }
 });

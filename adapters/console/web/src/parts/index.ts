@@ -2,6 +2,7 @@ export { AnswerForm } from "./AnswerForm";
 export { EventDialog } from "./EventDialog";
 export { useItems, useReload } from "./items";
 export { LimitFacts } from "./LimitFacts";
+export { useWorkflowNames } from "./names";
 export { RecordField, useName, WorkflowFilter, WorkflowName } from "./records";
 export { RoleName } from "./role";
-export { nodeStates, runStates } from "./run";
+export { causes, entityOf, nodeStates, runStates } from "./run";

@@ -10,17 +10,15 @@ const looks = {
 
 type Props = Omit<ComponentProps<"button">, "children"> & { label: ReactNode; look?: keyof typeof looks; icon?: LucideIcon; isBusy?: boolean };
 
+/** How buttons look, and links that stand where a button is expected. */
+export const buttonLook = (look: keyof typeof looks) =>
+  `inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md border px-3 py-1 font-medium whitespace-nowrap disabled:opacity-60 ${looks[look]}`;
+
 /** A button. While it is busy it cannot be pressed again. */
 export function Button({ look = "plain", icon: Icon, isBusy, disabled, label, className = "", type = "button", ...rest }: Props) {
   const Shown = isBusy ? Loader2 : Icon;
   return (
-    <button
-      {...rest}
-      type={type}
-      disabled={disabled || isBusy}
-      aria-busy={isBusy || undefined}
-      className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md border px-3 py-1 font-medium whitespace-nowrap disabled:opacity-60 ${looks[look]} ${className}`}
-    >
+    <button {...rest} type={type} disabled={disabled || isBusy} aria-busy={isBusy || undefined} className={`${buttonLook(look)} ${className}`}>
       {Shown && <Shown aria-hidden className={`size-4 shrink-0 ${isBusy ? "animate-spin" : ""}`} />}
       {label}
     </button>

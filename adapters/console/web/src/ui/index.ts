@@ -1,6 +1,6 @@
 export { Badge, OnOff, type State, StateBadge } from "./badge";
 export { Bars } from "./bars";
-export { Button, IconButton } from "./button";
+export { Button, buttonLook, IconButton } from "./button";
 export { Combobox } from "./combobox";
 export { Confirm } from "./confirm";
 export { CopyButton, Identifier, ShownOnce } from "./copy";

@@ -23,9 +23,9 @@ export type Column<T> = {
 /** Widths in rem, in narrow windows and in others. They do not depend on what is there, so that nothing moves when rows come. */
 const widths = {
   icon: { narrow: 3.5, wide: 3.5, look: "w-14" },
-  short: { narrow: 6.25, wide: 9.5, look: "w-25 md:w-38" },
+  short: { narrow: 7, wide: 9.5, look: "w-28 md:w-38" },
   /** Takes its part of what is left, and at least this. */
-  text: { narrow: 7, wide: 9, look: "" },
+  text: { narrow: 6.25, wide: 9, look: "" },
 };
 
 const widthOf = ({ width, isNumber }: Column<never>) => widths[width ?? (isNumber ? "short" : "text")];
@@ -102,7 +102,7 @@ type TableProps<T> = { label: string; columns: Column<T>[]; rowKey: (item: T) =>
 export function Table<T>({ label, columns, rowKey, items, isDimmed }: TableProps<T>) {
   const least = (of: "narrow" | "wide") => `${columns.reduce((sum, one) => sum + (of === "narrow" && one.isMinor ? 0 : widthOf(one)[of]), 0)}rem`;
   const cellLook = (column: Column<T>) =>
-    `px-3 py-2 align-top wrap-anywhere ${column.isMinor ? "max-md:hidden" : ""} ${column.isNumber ? "text-right tabular-nums" : ""}`;
+    `px-2 py-2 align-top md:px-3 ${widthOf(column) === widths.text ? "wrap-anywhere" : "wrap-break-word"} ${column.isMinor ? "max-md:hidden" : ""} ${column.isNumber ? "text-right tabular-nums" : ""}`;
   return (
     <Scroll label={label} className="relative overflow-x-auto rounded-lg border border-line bg-panel">
       <table

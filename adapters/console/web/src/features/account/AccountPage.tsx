@@ -21,7 +21,7 @@ export default function AccountPage() {
     {
       head: t`Browser`,
       cell: (session) => (
-        <div className="min-w-32 break-words">
+        <div>
           <p className="font-medium" title={session.agent}>
             {describeAgent(session.agent)}
           </p>

@@ -31,7 +31,7 @@ export default function AuditLogPage() {
     {
       head: t`Who`,
       cell: ({ actor }) => (
-        <div className="min-w-28 break-words">
+        <div>
           {actor.id ? (
             <Narrow label={t`Only what ${actor.name || actor.id} did`} onClick={() => narrow({ actor: actor.id })}>
               {actor.name || actor.id}

@@ -41,7 +41,7 @@ export function DeliveryDialog({ deliveryId, onClose }: { deliveryId: string; on
                   cell: ({ succeeded, statusCode, code, error: why, excerpt, isManual }) => (
                     <div className="flex flex-col gap-1">
                       <Badge tone={succeeded ? "ok" : "danger"}>{statusCode ?? code}</Badge>
-                      {why && <p className="break-all">{why}</p>}
+                      {why && <p>{why}</p>}
                       {excerpt && (
                         <Scroll label={t`Answer`} className="max-h-40 overflow-auto">
                           <pre className="break-all whitespace-pre-wrap text-quiet">{excerpt}</pre>

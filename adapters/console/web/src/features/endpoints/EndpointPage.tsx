@@ -70,7 +70,7 @@ export default function EndpointPage() {
     },
     { head: t`State`, cell: (delivery) => <StateBadge of={deliveryStates[delivery.status]} />, width: "short" },
     { head: t`Attempts`, cell: (delivery) => delivery.attemptCount, isNumber: true },
-    { head: t`Why`, cell: (delivery) => delivery.reason ?? delivery.attempts.at(-1)?.error, isMinor: true },
+    { head: t`Why`, cell: (delivery) => delivery.attempts.at(-1)?.error ?? delivery.reason, isMinor: true },
     { head: t`Next attempt`, cell: (delivery) => delivery.nextAttemptAt && <Time at={delivery.nextAttemptAt} />, width: "short", isMinor: true },
     { head: t`Created`, cell: (delivery) => <Time at={delivery.createdAt} />, width: "short" },
   ];

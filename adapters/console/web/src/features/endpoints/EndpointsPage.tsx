@@ -20,7 +20,7 @@ export default function EndpointsPage() {
     {
       head: t`URL`,
       cell: (endpoint) => (
-        <div className="min-w-40 break-all">
+        <div>
           <Link to={`/t/${id}/endpoints/${endpoint.id}`}>{endpoint.url}</Link>
           {endpoint.description && <p className="line-clamp-1 text-quiet">{endpoint.description}</p>}
         </div>

@@ -20,7 +20,7 @@ export default function MembersPage() {
     {
       head: t`Member`,
       cell: (member) => (
-        <div className="min-w-40 break-all">
+        <div>
           <p className="font-medium">
             {member.name || member.email}
             {member.userId === user.id && <span className="font-normal text-quiet"> {t`(you)`}</span>}

@@ -22,7 +22,7 @@ export default function NodesPage() {
     {
       head: t`Name`,
       cell: (node) => (
-        <div className="min-w-32">
+        <div>
           <Link to={`/t/${id}/nodes/${node.id}`}>{node.name}</Link>
           <p>
             <code className="text-quiet">{node.type}</code>

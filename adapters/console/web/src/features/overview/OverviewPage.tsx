@@ -2,7 +2,9 @@ import { Trans, useLingui } from "@lingui/react/macro";
 import { keepPreviousData } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { type Column, duration, Empty, ErrorPanel, Link, number, Page, Section, Table, Time } from "@/ui";
+import { useWorkflowNames } from "@/parts/names";
+import { entityOf } from "@/parts/run";
+import { buttonLook, type Column, duration, Empty, ErrorPanel, Link, number, Page, Section, Table, Time } from "@/ui";
 import { spread } from "./spread";
 
 type Run = Schemas["RunSummary"];
@@ -12,6 +14,7 @@ const day = 86_400_000;
 export default function OverviewPage() {
   const { t } = useLingui();
   const { api, id } = useTenant();
+  const nameOf = useWorkflowNames();
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 60_000);
@@ -34,7 +37,7 @@ export default function OverviewPage() {
   const columns: Column<Run>[] = [
     {
       head: t`Run`,
-      cell: (run) => <Link to={to(`runs/${run.id}`)}>{run.entityId}</Link>,
+      cell: (run) => <Link to={to(`runs/${run.id}`)}>{entityOf(run) ?? nameOf(run.workflowId)}</Link>,
     },
     { head: t`Error`, cell: (run) => <span className="line-clamp-2 break-words">{run.error?.message}</span> },
     { head: t`Failed`, cell: (run) => <Time at={run.finishedAt ?? run.updatedAt} />, width: "short" },
@@ -62,15 +65,20 @@ export default function OverviewPage() {
       <Section title={t`Last failures`}>
         {failures.error && <ErrorPanel error={failures.error} onRetry={() => void failures.refetch()} />}
         {failures.error && !failures.data ? null : failures.data?.items.length === 0 ? (
-          <Empty title={t`No run has failed`}>
-            <Trans>
-              Open a{" "}
-              <Link to={to("workflows")} className="underline">
-                workflow
-              </Link>{" "}
-              and run it to see what it does.
-            </Trans>
-          </Empty>
+          all.data?.total === 0 ? (
+            <Empty
+              title={t`Nothing has run in the last 24 hours`}
+              action={
+                <Link to={to("workflows")} className={buttonLook("primary")}>
+                  <Trans>Go to the workflows</Trans>
+                </Link>
+              }
+            >
+              <Trans>Open a workflow and press Run: you see each node as it works.</Trans>
+            </Empty>
+          ) : (
+            <Empty title={t`No run has failed`} />
+          )
         ) : (
           <Table label={t`Last failures`} columns={columns} rowKey={(run) => run.id} items={failures.data?.items} />
         )}

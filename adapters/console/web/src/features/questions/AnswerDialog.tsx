@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api";
-import { AnswerForm, useName } from "@/parts";
+import { AnswerForm, entityOf, useName } from "@/parts";
 import { Dialog } from "@/ui";
 import { titleOf } from "./title";
 
@@ -7,7 +7,7 @@ import { titleOf } from "./title";
 export function AnswerDialog({ pause, onClose, onDone }: { pause: Schemas["OpenPause"]; onClose: () => void; onDone: () => void }) {
   const workflow = useName("/workflows", pause.workflowId);
   return (
-    <Dialog title={titleOf(pause)} description={`${workflow} · ${pause.entityId}`} onClose={onClose}>
+    <Dialog title={titleOf(pause)} description={[workflow, entityOf(pause)].filter(Boolean).join(" · ")} onClose={onClose}>
       <AnswerForm pauseId={pause.id} question={pause.question ?? { form: {} }} until={pause.until} onDone={onDone} onCancel={onClose} />
     </Dialog>
   );

@@ -2,7 +2,7 @@ import { useLingui } from "@lingui/react/macro";
 import { Reply } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useAccount, useTenant } from "@/api";
-import { useItems, useReload, WorkflowFilter, WorkflowName } from "@/parts";
+import { entityOf, useItems, useReload, WorkflowFilter, WorkflowName } from "@/parts";
 import { Badge, Button, buttonColumn, type Column, Link, ListPage, SearchFilter, Time, useSearchParameters } from "@/ui";
 import { AnswerDialog } from "./AnswerDialog";
 import { titleOf } from "./title";
@@ -21,7 +21,7 @@ export default function QuestionsPage() {
     {
       head: t`Question`,
       cell: (pause) => (
-        <div className="min-w-48 break-words">
+        <div>
           <p className="font-medium">{titleOf(pause)}</p>
           {pause.question?.title && <p className="line-clamp-2 text-quiet">{pause.question.prompt}</p>}
         </div>
@@ -30,12 +30,14 @@ export default function QuestionsPage() {
     {
       head: t`About`,
       cell: (pause) => (
-        <div className="break-words">
-          <Link to={`/t/${id}/runs/${pause.runId}`}>{pause.entityId}</Link>
-          <p className="text-quiet">
-            <WorkflowName id={pause.workflowId} />
-          </p>
-        </div>
+        <>
+          <Link to={`/t/${id}/runs/${pause.runId}`}>{entityOf(pause) ?? <WorkflowName id={pause.workflowId} />}</Link>
+          {entityOf(pause) && (
+            <p className="text-quiet">
+              <WorkflowName id={pause.workflowId} />
+            </p>
+          )}
+        </>
       ),
       isMinor: true,
     },
@@ -62,7 +64,7 @@ export default function QuestionsPage() {
       columns={columns}
       filters={
         <>
-          <SearchFilter name="assignee" label={t`Assigned to exactly`} />
+          <SearchFilter name="assignee" label={t`Assigned to (the whole address)`} />
           <Button
             label={t`Mine`}
             aria-pressed={isMine}

@@ -5,6 +5,7 @@ import { useMemo } from "react";
 import type { Schemas } from "@/api";
 import { nodeStates } from "@/parts";
 import { StateBadge } from "@/ui";
+import { placed } from "./layout";
 
 type Shown = Node<{ name: string; status: Schemas["RunNodeStatus"] }>;
 
@@ -39,10 +40,10 @@ export default function Canvas({ version, nodes, onSelect }: Props) {
   const states = useMemo(() => new Map(nodes.map((node) => [node.nodeId, node])), [nodes]);
   const shown = useMemo<Shown[]>(
     () =>
-      version.nodes.map((node, at) => ({
+      placed(version).map(({ node, position }) => ({
         id: node.id,
         type: "card",
-        position: node.position.x || node.position.y ? node.position : { x: at * 260, y: (at % 2) * 110 },
+        position,
         data: { name: node.name, status: states.get(node.id)?.status ?? "pending" },
         ariaLabel: node.name,
       })),

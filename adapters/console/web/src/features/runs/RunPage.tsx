@@ -3,7 +3,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { Ban, Repeat, RotateCcw } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { useTenant } from "@/api";
-import { AnswerForm, runStates, useReload } from "@/parts";
+import { AnswerForm, causes, entityOf, runStates, useReload } from "@/parts";
 import { attempt, Button, Confirm, Fact, Facts, Identifier, Link, Page, Section, Skeleton, StateBadge, spanOf, Time, UnreadPage } from "@/ui";
 import { Children } from "./Children";
 import { useHistory } from "./history";
@@ -13,7 +13,7 @@ const Canvas = lazy(() => import("./Canvas"));
 const Timeline = lazy(() => import("./Timeline"));
 
 export default function RunPage() {
-  const { t } = useLingui();
+  const { t, i18n } = useLingui();
   const navigate = useNavigate();
   const reload = useReload("/runs", "/pauses");
   const { api, client, id: tenantId, can } = useTenant();
@@ -49,7 +49,7 @@ export default function RunPage() {
       t`The run is repeated as another one`,
     );
   const isOver = ["completed", "failed", "cancelled"].includes(run.status);
-  const node = run.nodes.find(({ nodeId }) => nodeId === (selected ?? run.error?.nodeId)) ?? run.nodes[0];
+  const node = run.nodes.find(({ nodeId }) => nodeId === (selected ?? run.error?.nodeId)) ?? run.nodes.find(({ waiting }) => waiting) ?? run.nodes[0];
   const nameOf = (nodeId: string) => version.data?.nodes.find(({ id }) => id === nodeId)?.name || nodeId;
   const begin = new Date(run.createdAt).getTime();
   const last = entries.at(-1);
@@ -57,7 +57,7 @@ export default function RunPage() {
 
   return (
     <Page
-      title={run.entityId}
+      title={entityOf(run) ?? workflow.data?.name ?? t`Run`}
       parents={[{ label: t`Runs`, to: `/t/${tenantId}/runs` }]}
       actions={
         can("approver") && (
@@ -73,7 +73,7 @@ export default function RunPage() {
         <Fact label={t`State`} value={<StateBadge of={runStates[run.status]} />} />
         <Fact label={t`Workflow`} value={<Link to={`/t/${tenantId}/workflows/${run.workflowId}`}>{workflow.data?.name ?? run.workflowId}</Link>} />
         <Fact label={t`Version`} value={version.data?.version ?? (version.isPending ? "…" : undefined)} />
-        <Fact label={t`Started by`} value={<code>{run.cause}</code>} />
+        <Fact label={t`Started by`} value={i18n._(causes[run.cause])} />
         <Fact label={t`Created`} value={<Time at={run.createdAt} />} />
         <Fact label={t`Waited for a worker`} value={spanOf(run.createdAt, run.startedAt) ?? (isOver ? undefined : "…")} />
         <Fact label={t`Took`} value={spanOf(run.startedAt, run.finishedAt) ?? (isOver ? undefined : "…")} />

@@ -1,23 +1,32 @@
 import { Trans, useLingui } from "@lingui/react/macro";
 import { X } from "lucide-react";
 import { type Schemas, useTenant } from "@/api";
-import { runStates, useItems, WorkflowName } from "@/parts";
+import { causes, entityOf, runStates, useItems, useWorkflowNames, WorkflowName } from "@/parts";
 import { Button, type Column, Link, ListPage, SearchFilter, SelectFilter, StateBadge, spanOf, Time, useSearchParameters } from "@/ui";
 
 export default function RunsPage() {
-  const { t } = useLingui();
+  const { t, i18n } = useLingui();
   const { api, id } = useTenant();
   const [parameters, setParameters] = useSearchParameters();
   const { workflowId, parentRunId } = parameters;
+  const nameOf = useWorkflowNames();
   const columns: Column<Schemas["RunSummary"]>[] = [
-    { head: t`Run`, cell: (run) => <Link to={`/t/${id}/runs/${run.id}`}>{run.entityId}</Link> },
+    {
+      head: t`Run`,
+      cell: (run) => (
+        <>
+          <Link to={`/t/${id}/runs/${run.id}`}>{entityOf(run) ?? nameOf(run.workflowId)}</Link>
+          {entityOf(run) && <span className="block truncate text-quiet">{nameOf(run.workflowId)}</span>}
+        </>
+      ),
+    },
     { head: t`State`, cell: (run) => <StateBadge of={runStates[run.status]} />, width: "short" },
     {
       head: t`Error`,
-      cell: (run) => run.error && <span className="line-clamp-1 break-all text-quiet">{run.error.message}</span>,
+      cell: (run) => run.error && <span className="line-clamp-2 text-quiet">{run.error.message}</span>,
       isMinor: true,
     },
-    { head: t`Started by`, cell: (run) => <code className="text-quiet">{run.cause}</code>, isMinor: true },
+    { head: t`Started by`, cell: (run) => <span className="text-quiet">{i18n._(causes[run.cause])}</span>, width: "short", isMinor: true },
     { head: t`Took`, cell: (run) => spanOf(run.startedAt, run.finishedAt), isNumber: true, isMinor: true },
     { head: t`Created`, cell: (run) => <Time at={run.createdAt} />, width: "short" },
   ];
@@ -28,7 +37,7 @@ export default function RunsPage() {
       columns={columns}
       filters={
         <>
-          <SearchFilter name="entityId" label={t`Entity, as it was given`} />
+          <SearchFilter name="entityId" label={t`Entity (the whole of it)`} />
           <SelectFilter name="status" label={t`State`} all={t`Every state`} options={runStates} />
           {workflowId && (
             <Button

@@ -25,7 +25,9 @@ export default function Timeline({ entries, begin, end, nameOf, onSelect }: Prop
           const ofNode = entry.nodeId && entry.type.startsWith("node.") ? (spans.get(entry.nodeId) ?? []) : [];
           return (
             <div key={row.key} className="absolute flex h-7 w-full items-center gap-2" style={{ transform: `translateY(${row.start}px)` }}>
-              <span className="w-16 shrink-0 text-right text-quiet tabular-nums">+{duration(new Date(entry.at).getTime() - begin)}</span>
+              <span className="w-20 shrink-0 text-right whitespace-nowrap text-quiet tabular-nums">
+                +{duration(new Date(entry.at).getTime() - begin)}
+              </span>
               <code className="w-32 shrink-0 truncate">{entry.type}</code>
               {entry.nodeId ? (
                 <button

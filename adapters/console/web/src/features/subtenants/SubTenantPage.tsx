@@ -1,10 +1,26 @@
 import { Trans, useLingui } from "@lingui/react/macro";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { Pencil, Trash2 } from "lucide-react";
+import { Eraser, Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTenant } from "@/api";
 import { useReload } from "@/parts";
-import { Button, Confirm, ErrorPanel, Fact, Facts, Identifier, Link, MetadataFacts, Page, Section, Table, Time, toast, UnreadPage } from "@/ui";
+import {
+  Button,
+  buttonLook,
+  Confirm,
+  ErrorPanel,
+  Fact,
+  Facts,
+  Identifier,
+  Link,
+  MetadataFacts,
+  Page,
+  Section,
+  Table,
+  Time,
+  toast,
+  UnreadPage,
+} from "@/ui";
 import { EditSubTenant } from "./EditSubTenant";
 import { EmbedTokens } from "./EmbedTokens";
 
@@ -30,6 +46,12 @@ export default function SubTenantPage() {
       actions={
         <>
           {can("editor") && <Button icon={Pencil} label={t`Edit`} onClick={() => setDoing("edit")} />}
+          {can("admin") && (
+            <Link to={`/t/${tenantId}/jobs?subTenantId=${encodeURIComponent(subTenantId)}`} className={buttonLook("plain")}>
+              <Eraser aria-hidden className="size-4 shrink-0" />
+              <Trans>Erase its data</Trans>
+            </Link>
+          )}
           {can("admin") && <Button icon={Trash2} label={t`Delete`} onClick={() => setDoing("remove")} />}
         </>
       }

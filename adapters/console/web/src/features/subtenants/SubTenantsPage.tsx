@@ -14,7 +14,7 @@ export default function SubTenantsPage() {
     {
       head: t`Name`,
       cell: (one) => (
-        <div className="min-w-40 break-words">
+        <div>
           <Link to={`/t/${id}/sub-tenants/${one.id}`} className="font-medium text-accent hover:underline">
             {one.name}
           </Link>

@@ -86,7 +86,7 @@ export default function TriggerPage() {
             workflow &&
             version && (
               <span>
-                <Link to={`/t/${tenantId}/workflows/${workflow.id}`}>{workflow.name}</Link> {version.version}
+                <Link to={`/t/${tenantId}/workflows/${workflow.id}`}>{workflow.name}</Link>, {t`version ${version.version}`}
               </span>
             )
           }

@@ -16,11 +16,7 @@ export default function TriggersPage() {
   const columns: Column<Trigger>[] = [
     {
       head: t`Name`,
-      cell: (trigger) => (
-        <div className="min-w-32">
-          <Link to={`/t/${id}/triggers/${trigger.id}`}>{trigger.name}</Link>
-        </div>
-      ),
+      cell: (trigger) => <Link to={`/t/${id}/triggers/${trigger.id}`}>{trigger.name}</Link>,
     },
     {
       head: t`What starts it`,

@@ -5,10 +5,10 @@ import type { State } from "@/ui";
 import type { Start, Unit } from "./config";
 
 export const startWords: Record<Start, MessageDescriptor> = {
-  call: msg`Call: a server with a key`,
-  event: msg`Event: whoever reports it`,
-  hook: msg`Hook: a third party without a key`,
-  schedule: msg`Schedule`,
+  call: msg`A call of your servers, with a key`,
+  event: msg`An event that your servers report`,
+  hook: msg`A hook: GitHub, Stripe or another third party`,
+  schedule: msg`A schedule`,
 };
 
 export const unitWords: Record<Unit, MessageDescriptor> = { minutes: msg`minutes`, hours: msg`hours`, days: msg`days` };

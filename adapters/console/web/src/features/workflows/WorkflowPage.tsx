@@ -8,6 +8,7 @@ import {
   attempt,
   Badge,
   Button,
+  buttonColumn,
   Confirm,
   Empty,
   ErrorPanel,
@@ -19,12 +20,14 @@ import {
   MenuItem,
   MenuLine,
   MetadataFacts,
+  number,
   OnOff,
   Page,
   Section,
   StateBadge,
   Table,
   Time,
+  toast,
   toastError,
   UnreadPage,
   useShortcut,
@@ -41,7 +44,7 @@ export default function WorkflowPage() {
   const { api, client, id: tenantId, can } = useTenant();
   const { workflowId } = useParams({ strict: false }) as { workflowId: string };
   const actions = useWorkflowActions();
-  const [doing, setDoing] = useState<"edit" | "run" | "remove" | null>(null);
+  const [doing, setDoing] = useState<"edit" | "run" | "remove" | Version | null>(null);
   const path = { params: { path: { id: workflowId } } };
   const { data: workflow, error, refetch } = api.useQuery("get", "/workflows/{id}", path);
   const versions = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId, limit: 20 } } });
@@ -104,6 +107,10 @@ export default function WorkflowPage() {
       <Facts>
         <Fact label={t`State`} value={<OnOff of={workflow} off={t`Off: no trigger starts it`} />} />
         <Fact label={t`Identifier`} value={<Identifier id={workflow.id} />} />
+        <Fact
+          label={t`Triggers`}
+          value={triggers.data && <Link to={`/t/${tenantId}/triggers?workflowId=${workflowId}`}>{number(triggers.data.total)}</Link>}
+        />
         <Fact label={t`Sub-tenant`} value={workflow.subTenantId} />
         <Fact label={t`Changed`} value={<Time at={workflow.updatedAt} />} />
         <MetadataFacts of={workflow.metadata} />
@@ -138,7 +145,17 @@ export default function WorkflowPage() {
                   ),
               },
               { head: t`Nodes`, cell: (version) => version.nodes.length, isNumber: true },
-              { head: t`Created`, cell: (version) => <Time at={version.createdAt} />, width: "short" },
+              { head: t`Created`, cell: (version) => <Time at={version.createdAt} />, width: "short", isMinor: true },
+              ...(can("editor")
+                ? [
+                    buttonColumn(
+                      (version: Version) =>
+                        !version.publishedAt && (
+                          <Button label={t`Publish`} aria-label={t`Publish version ${version.version}`} onClick={() => setDoing(version)} />
+                        ),
+                    ),
+                  ]
+                : []),
             ]}
           />
         )}
@@ -165,6 +182,21 @@ export default function WorkflowPage() {
       </Section>
       {doing === "edit" && <EditWorkflow workflow={workflow} onClose={() => setDoing(null)} onDone={actions.reload} />}
       {doing === "run" && <StartRun workflow={workflow} onClose={() => setDoing(null)} />}
+      {doing !== null && typeof doing === "object" && (
+        <Confirm
+          onClose={() => setDoing(null)}
+          title={t`Publish version ${doing.version}?`}
+          action={t`Publish the version`}
+          isDangerous={false}
+          onConfirm={async () => {
+            await client.POST("/workflow-versions/{id}/publish", { params: { path: { id: doing.id } } });
+            await actions.reload();
+            toast(t`The version was published`);
+          }}
+        >
+          <p>{t`It is checked first. Then it is the active one: what starts from now on runs it, and it cannot be changed any more.`}</p>
+        </Confirm>
+      )}
       {doing === "remove" && (
         <Confirm
           onClose={() => setDoing(null)}

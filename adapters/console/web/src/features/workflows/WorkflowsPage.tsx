@@ -48,7 +48,7 @@ export default function WorkflowsPage() {
     {
       head: t`Name`,
       cell: (workflow) => (
-        <div className="min-w-40">
+        <div>
           <Link to={`/t/${id}/workflows/${workflow.id}`} className="font-medium text-accent hover:underline">
             {workflow.name}
           </Link>
