@@ -11,7 +11,12 @@ export function Menu({ label, trigger, children }: MenuProps) {
     <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger ?? <IconButton label={label} icon={Ellipsis} />}</Radix.Trigger>
       <Radix.Portal>
-        <Radix.Content align="end" sideOffset={4} className="z-50 min-w-44 rounded-md border border-line bg-raised p-1 shadow-lg">
+        <Radix.Content
+          align="end"
+          sideOffset={4}
+          onCloseAutoFocus={(event) => document.activeElement !== document.body && event.preventDefault()} // what was chosen has taken the focus
+          className="z-50 min-w-44 rounded-md border border-line bg-raised p-1 shadow-lg"
+        >
           {children}
         </Radix.Content>
       </Radix.Portal>

@@ -12,6 +12,7 @@ import { EditorContext, useEditor, useView } from "./context";
 import { useServerFindings } from "./findings";
 import { Header } from "./Header";
 import { useHistoryKeys } from "./keys";
+import { ListView } from "./ListView";
 import { edit, type Stored } from "./model";
 import { Problems } from "./Problems";
 import { Side } from "./Side";
@@ -66,7 +67,7 @@ function Editor({ workflow, types, opened }: Props) {
       <div className="flex h-[calc(100dvh-3.75rem)] flex-col md:h-dvh">
         <Header workflow={workflow} />
         <div className="relative flex min-h-0 flex-1">
-          <Canvas />
+          <Graph />
           <Side />
         </div>
         <ProblemsIfAsked />
@@ -76,6 +77,8 @@ function Editor({ workflow, types, opened }: Props) {
     </EditorContext>
   );
 }
+
+const Graph = () => (useView(({ isList }) => isList) ? <ListView /> : <Canvas />);
 
 function Keys() {
   useHistoryKeys();

@@ -1,7 +1,7 @@
 import { useLingui } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
 import { useReactFlow } from "@xyflow/react";
-import { CircleAlert, Pencil, Play, Plus, Redo2, Rocket, TriangleAlert, Undo2, WandSparkles } from "lucide-react";
+import { CircleAlert, List, Pencil, Play, Plus, Redo2, Rocket, TriangleAlert, Undo2, WandSparkles, Workflow } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { EventDialog } from "@/parts";
@@ -22,6 +22,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
   const canRedo = useSession(({ history }) => history.future.length > 0);
   const isEmpty = Object.keys(useGraph().nodes).length === 0;
   const isListing = useView(({ isListingProblems }) => isListingProblems);
+  const isList = useView((shown) => shown.isList);
   const [asks, setAsks] = useState<"publish" | "run" | null>(null);
   const { fitView } = useReactFlow();
   const errors = findings.filter(({ isWarning }) => !isWarning).length;
@@ -41,6 +42,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
     if (what === "publish" && errors > 0) view.setState({ isListingProblems: true });
     else setAsks(what);
   };
+  useShortcut({ keys: "l", label: isList ? t`Show the graph` : t`Show a list`, run: () => view.setState({ isList: !isList }) });
   useShortcut(isReadOnly ? undefined : { keys: "a", label: t`Add a node`, run: add });
   useShortcut(isReadOnly ? undefined : { keys: "t", label: t`Tidy up`, run: () => void tidy().catch(toastError) });
 
@@ -61,6 +63,11 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
       </div>
       <SaveState />
       <div className="flex flex-wrap items-center gap-1">
+        <IconButton
+          icon={isList ? Workflow : List}
+          label={isList ? t`Show the graph` : t`Show a list`}
+          onClick={() => view.setState({ isList: !isList })}
+        />
         {!isReadOnly && (
           <>
             <IconButton icon={Undo2} label={t`Undo`} disabled={!canUndo} onClick={editing.undo} />

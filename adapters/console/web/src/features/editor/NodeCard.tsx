@@ -1,8 +1,10 @@
 import { useLingui } from "@lingui/react/macro";
 import { Handle, type NodeProps, Position } from "@xyflow/react";
-import { CircleAlert, Plus, TriangleAlert } from "lucide-react";
+import { CircleAlert, Plus, SquareArrowOutUpRight, TriangleAlert } from "lucide-react";
 import { memo } from "react";
-import { iconOf, runsBody } from "./catalogue";
+import { useTenant } from "@/api";
+import { Link } from "@/ui";
+import { calledWorkflow, iconOf, runsBody } from "./catalogue";
 import { useEditor, useFindings, useIsReadOnly } from "./context";
 import { outputTop } from "./layout";
 import { handleOf, type ShownNode } from "./shown";
@@ -54,6 +56,8 @@ function Head({ node }: { node: ShownNode["data"]["node"] }) {
   const { types } = useEditor();
   const findings = useFindings("node", node.id);
   const Icon = iconOf(node.type);
+  const { id: tenantId } = useTenant();
+  const called = calledWorkflow(node.config);
   const errors = findings.filter(({ isWarning }) => !isWarning).length;
   const said = node.description || types.find(({ type }) => type === node.type)?.name || node.type;
   return (
@@ -63,6 +67,15 @@ function Head({ node }: { node: ShownNode["data"]["node"] }) {
         <p className="truncate leading-5 font-medium">{node.name}</p>
         <p className="truncate text-xs leading-4 text-quiet">{said}</p>
       </div>
+      {called && (
+        <Link
+          to={`/t/${tenantId}/workflows/${called}/editor`}
+          aria-label={t`Open the workflow that ${node.name} calls`}
+          className="nodrag flex size-[24px] items-center justify-center rounded text-quiet hover:bg-hover hover:text-accent"
+        >
+          <SquareArrowOutUpRight aria-hidden className="size-4" />
+        </Link>
+      )}
       {findings.length > 0 && (
         <span title={findings.map(({ path, message }) => `${path} ${message}`).join("\n")} className={errors > 0 ? "text-danger" : "text-warn"}>
           {errors > 0 ? <CircleAlert aria-hidden className="size-4" /> : <TriangleAlert aria-hidden className="size-4" />}

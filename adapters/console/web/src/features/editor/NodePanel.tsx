@@ -1,9 +1,10 @@
 import { useLingui } from "@lingui/react/macro";
 import { CircleX, Trash2, X } from "lucide-react";
+import { useEffect, useRef } from "react";
 import { useTenant } from "@/api";
-import { Button, FieldErrors, IconButton, Link, TextArea, TextField } from "@/ui";
+import { Button, FieldErrors, IconButton, Link, Scroll, TextArea, TextField } from "@/ui";
 import { removeSelected } from "./actions";
-import { canFail, iconOf, runsBody, startsRuns, typeOf } from "./catalogue";
+import { calledWorkflow, canFail, iconOf, runsBody, startsRuns, typeOf } from "./catalogue";
 import { useEditor, useFindings, useGraph, useIsReadOnly } from "./context";
 import { Help, SchemaFields } from "./fields";
 import type { Finding } from "./findings";
@@ -22,6 +23,11 @@ export function NodePanel({ node }: { node: GraphNode }) {
   const findings = useFindings("node", node.id);
   const { edges } = useGraph();
   const type = typeOf(editor.types, node);
+  const name = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (editor.view.getState().takesFocus) name.current?.select();
+    editor.view.setState({ takesFocus: undefined });
+  }, [editor.view]);
   const Icon = iconOf(node.type);
   const change = (changed: NodeChange, field: string) => editor.editing.run({ do: "change", node: node.id, change: changed }, `${node.id}:${field}`);
   const schemas = type?.configSchema ?? {};
@@ -39,7 +45,7 @@ export function NodePanel({ node }: { node: GraphNode }) {
         {!isReadOnly && <IconButton icon={Trash2} label={t`Delete the node`} onClick={() => removeSelected(editor)} />}
         <IconButton icon={X} label={t`Close`} onClick={() => editor.view.setState({ nodes: [] })} />
       </header>
-      <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
+      <Scroll label={node.name} className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
         {type?.description && <p className="text-xs text-quiet">{type.description}</p>}
         {!type && <p className="text-danger">{t`There is no node type “${node.type}” any more: it is disabled, or was deleted.`}</p>}
         <FindingList findings={others} />
@@ -47,6 +53,7 @@ export function NodePanel({ node }: { node: GraphNode }) {
           <fieldset disabled={isReadOnly} className="flex min-w-0 flex-col gap-4">
             <TextField
               name="name"
+              ref={name}
               label={t`Name`}
               value={node.name}
               maxLength={255}
@@ -58,6 +65,7 @@ export function NodePanel({ node }: { node: GraphNode }) {
               value={node.config}
               onChange={(config) => change({ config: config as GraphNode["config"] }, "config")}
             />
+            <CalledWorkflow node={node} />
             {startsRuns(node.type) && <Link to={`/t/${tenantId}/triggers?workflowId=${editor.workflowId}`}>{t`Its triggers`}</Link>}
             <TextArea
               name="description"
@@ -81,9 +89,17 @@ export function NodePanel({ node }: { node: GraphNode }) {
         <p className="text-xs text-quiet">
           {t`Expressions call it`} <code>nodes.{node.id}</code>
         </p>
-      </div>
+      </Scroll>
     </section>
   );
+}
+
+/** Leads to the workflow that a node calls. */
+function CalledWorkflow({ node: { config } }: { node: GraphNode }) {
+  const { t } = useLingui();
+  const { id: tenantId } = useTenant();
+  const called = calledWorkflow(config);
+  return called && <Link to={`/t/${tenantId}/workflows/${called}/editor`}>{t`Open the workflow that it calls`}</Link>;
 }
 
 /** Findings that belong to no field. */

@@ -46,7 +46,7 @@ export function addNode(editor: Editor, entry: NodeType, dropped?: Target) {
   editing.run({ do: "add", node, insertion }, `add:${node.id}`);
   if (insertion && "edge" in insertion) makeRoom(editor, node.id, graph.edges[insertion.edge]?.targetNodeId);
   rememberType(entry.type);
-  view.setState({ nodes: [node.id], edges: [], adding: undefined });
+  view.setState({ nodes: [node.id], edges: [], adding: undefined, takesFocus: true });
 }
 
 /** Moves what follows a new node to the right, as far as it takes. */

@@ -40,6 +40,10 @@ export const iconOf = (type: string) => icons[type] ?? Puzzle;
 export const runsBody = (type: string) => type === "forEach";
 export const startsRuns = (type: string) => type.startsWith("trigger_");
 
+/** The workflow that a node calls, where that is not for an expression to say. */
+export const calledWorkflow = ({ workflowId }: GraphNode["config"]) =>
+  typeof workflowId === "string" && workflowId.startsWith("wf_") ? workflowId : undefined;
+
 /** The entry for the type of a node, in its version where the registry lists that one. */
 export const typeOf = (types: NodeType[], { type, version }: Pick<GraphNode, "type" | "version">) =>
   types.find((one) => one.type === type && one.version === version) ?? types.find((one) => one.type === type);

@@ -49,7 +49,7 @@ export function useCanvasKeys(box: RefObject<HTMLElement | null>) {
       else if ((event.key === "Enter" || event.key === " ") && focused && focused === event.target) {
         const id = focused.dataset.id ?? "";
         const isNode = focused.classList.contains("react-flow__node");
-        view.setState({ nodes: isNode ? [id] : [], edges: isNode ? [] : [id], adding: undefined });
+        view.setState({ nodes: isNode ? [id] : [], edges: isNode ? [] : [id], adding: undefined, takesFocus: true });
       } else if ((event.ctrlKey || event.metaKey) && event.key === "a")
         view.setState({ nodes: Object.keys(editing.store.getState().history.graph.nodes) });
       else if (isReadOnly) return;

@@ -13,6 +13,10 @@ export type View = {
   /** Is there while the palette is open. */
   adding?: Target;
   isListingProblems?: boolean;
+  /** Whether the graph is shown as a list. */
+  isList?: boolean;
+  /** Whether the panel takes the focus when it opens: where a node was chosen by keys, or is new. */
+  takesFocus?: boolean;
 };
 
 export const newView = () => createStore<View>(() => ({ nodes: [], edges: [] }));
