@@ -1,11 +1,9 @@
 import { i18n, type Messages } from "@lingui/core";
 import { compileMessage } from "@lingui/message-utils/compileMessage";
 import { type Account, accountClient } from "@/api";
+import { languages } from "@/ui/languages";
 
 export type Language = Account["user"]["language"];
-
-/** The languages of the console, by the names that they have for themselves. */
-export const languages: Record<Language, string> = { en: "English", "pt-BR": "Português", es: "Español" };
 
 const compiled = new Map<string, ReturnType<typeof compileMessage>>();
 

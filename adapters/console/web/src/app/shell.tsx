@@ -4,10 +4,11 @@ import { Building2, ChevronsUpDown, CircleUser, Command, Menu as MenuIcon, X } f
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { ApiError, accountClient, base, reaches, useAccount, useLiveState } from "@/api";
 import { Button, ErrorBoundary, type Feature, IconButton, Menu, MenuItem, MenuLabel, MenuLine, toastError, useShortcut } from "@/ui";
+import { languages } from "@/ui/languages";
 import { setTheme, type Theme, useTheme } from "@/ui/theme";
 import { Toasts } from "@/ui/toast";
 import { entries } from "./features";
-import { chooseLanguage, type Language, languages } from "./language";
+import { chooseLanguage, type Language } from "./language";
 
 const Palette = lazy(() => import("./palette"));
 const Help = lazy(() => import("./help"));

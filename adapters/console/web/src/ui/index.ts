@@ -7,7 +7,10 @@ export { CopyButton, Identifier, ShownOnce } from "./copy";
 export { Dialog, DialogButtons, FormDialog, ShownOnceDialog } from "./dialog";
 export { ErrorBoundary, ErrorPanel } from "./error";
 export type { Feature } from "./feature";
+export { Figure, Figures } from "./figure";
 export { CheckField, Field, FieldErrors, Form, inputLook, type Options, OptionsOf, SelectField, TextArea, TextField, textOf } from "./form";
+export { GraceField } from "./grace";
+export { languages } from "./languages";
 export { Json } from "./lazyjson";
 export { Link } from "./link";
 export {

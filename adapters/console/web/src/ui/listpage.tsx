@@ -10,6 +10,8 @@ type Props<T> = {
   description?: ReactNode;
   query: ItemsQuery<T>;
   columns: Column<T>[];
+  /** What stands above the filters. */
+  figures?: ReactNode;
   filters?: ReactNode;
   /** What to say and do where there is nothing yet. */
   empty: { title: string; text?: ReactNode };
@@ -22,7 +24,18 @@ type Props<T> = {
 };
 
 /** A page that lists something, with the button and the key "c" to make another one. */
-export function ListPage<T extends { id: string }>({ title, description, query, columns, filters, empty, create, actions, children }: Props<T>) {
+export function ListPage<T extends { id: string }>({
+  title,
+  description,
+  query,
+  columns,
+  figures,
+  filters,
+  empty,
+  create,
+  actions,
+  children,
+}: Props<T>) {
   const [isCreating, setCreating] = useState(false);
   const open = () => setCreating(true);
   useShortcut(create ? { keys: "c", label: create.label, run: open } : undefined);
@@ -34,6 +47,7 @@ export function ListPage<T extends { id: string }>({ title, description, query, 
   );
   return (
     <Page title={title} description={description} actions={buttons}>
+      {figures}
       {filters && <Filters>{filters}</Filters>}
       <List
         label={title}

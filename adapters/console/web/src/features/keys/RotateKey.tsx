@@ -1,6 +1,6 @@
 import { Trans, useLingui } from "@lingui/react/macro";
 import { type Schemas, useTenant } from "@/api";
-import { FormDialog, SelectField } from "@/ui";
+import { FormDialog, GraceField } from "@/ui";
 import { NewKey } from "./NewKey";
 
 export function RotateKey({ apiKey, onClose, onDone }: { apiKey: Schemas["ApiKey"]; onClose: () => void; onDone: () => unknown }) {
@@ -34,12 +34,11 @@ export function RotateKey({ apiKey, onClose, onDone }: { apiKey: Schemas["ApiKey
       onSubmit={(form) => mutate({ params: { path: { id: apiKey.id } }, body: { graceSeconds: Number(form.get("graceSeconds")) } })}
       action={t`Rotate the key`}
     >
-      <SelectField
-        name="graceSeconds"
+      <GraceField
         label={t`The old key ends`}
         defaultValue="3600"
         help={t`Give your servers time to take the new one, or end the old one at once when somebody else may have it.`}
-        options={{ 0: t`at once`, 900: t`in 15 minutes`, 3600: t`in an hour`, 86400: t`in a day` }}
+        most={86_400}
       />
     </FormDialog>
   );

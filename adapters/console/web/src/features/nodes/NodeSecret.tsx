@@ -2,7 +2,7 @@ import { useLingui } from "@lingui/react/macro";
 import { RefreshCw } from "lucide-react";
 import { useState } from "react";
 import { ApiError, useTenant } from "@/api";
-import { Button, ErrorPanel, Fact, Facts, FormDialog, Section, SelectField, ShownOnceDialog, Time } from "@/ui";
+import { Button, ErrorPanel, Fact, Facts, FormDialog, GraceField, Section, ShownOnceDialog, Time } from "@/ui";
 
 /** Shows the secret, which nobody can see again. */
 export function NewNodeSecret({ secret, onClose }: { secret: string; onClose: () => void }) {
@@ -59,12 +59,7 @@ export function NodeSecret() {
           onSubmit={(form) => mutate({ body: { graceSeconds: Number(form.get("graceSeconds")) } })}
           action={t`Rotate`}
         >
-          <SelectField
-            name="graceSeconds"
-            label={t`The old secret ends`}
-            defaultValue="86400"
-            options={{ 0: t`at once`, 3600: t`in an hour`, 86400: t`in a day`, 604800: t`in a week` }}
-          />
+          <GraceField label={t`The old secret ends`} defaultValue="86400" most={604_800} />
         </FormDialog>
       )}
       {made && <NewNodeSecret secret={made} onClose={() => setMade(null)} />}

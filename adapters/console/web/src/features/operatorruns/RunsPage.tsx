@@ -1,4 +1,5 @@
 import { Trans, useLingui } from "@lingui/react/macro";
+import { keepPreviousData } from "@tanstack/react-query";
 import { Ban, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { operatorApi, operatorClient, type Schemas } from "@/api";
@@ -8,12 +9,15 @@ import {
   attempt,
   type Column,
   Confirm,
+  Figure,
+  Figures,
   Identifier,
   type Items,
   Link,
   ListPage,
   Menu,
   MenuItem,
+  number,
   SearchFilter,
   SelectFilter,
   StateBadge,
@@ -80,6 +84,7 @@ export default function RunsPage() {
       }
       query={query}
       columns={columns}
+      figures={<Queue />}
       filters={
         <>
           <SearchFilter name="tenantId" label={t`Tenant: identifier`} />
@@ -109,4 +114,27 @@ export default function RunsPage() {
       )}
     </ListPage>
   );
+}
+
+/** How many runs stand where, of all tenants. */
+function Queue() {
+  const { t } = useLingui();
+  return (
+    <Figures>
+      <Depth label={t`Wait for a worker`} status="pending" />
+      <Depth label={t`Are worked on`} status="running" />
+      <Depth label={t`Wait for people or a time`} status="paused" />
+      <Depth label={t`Failed`} status="failed" />
+    </Figures>
+  );
+}
+
+function Depth({ label, status }: { label: string; status: Schemas["RunStatus"] }) {
+  const { data, error } = operatorApi.useQuery(
+    "get",
+    "/runs",
+    { params: { query: { status, limit: 1 } } },
+    { refetchInterval: 10_000, placeholderData: keepPreviousData },
+  );
+  return <Figure label={label} value={data ? number(data.total) : error ? "—" : undefined} to={`/operator/runs?status=${status}`} />;
 }

@@ -1,6 +1,6 @@
 import { Trans, useLingui } from "@lingui/react/macro";
 import { operatorApi, type Schemas } from "@/api";
-import { Button, Dialog, DialogButtons, FormDialog, Link, SelectField, ShownOnce, TextField, textOf } from "@/ui";
+import { Button, Dialog, DialogButtons, FormDialog, Link, languages, SelectField, ShownOnce, TextField, textOf } from "@/ui";
 
 export function CreateTenant({ onClose, onDone }: { onClose: () => void; onDone: () => unknown }) {
   const { t } = useLingui();
@@ -35,12 +35,7 @@ export function CreateTenant({ onClose, onDone }: { onClose: () => void; onDone:
       action={t`Create the tenant`}
     >
       <TextField name="name" label={t`Name`} maxLength={255} autoFocus />
-      <SelectField
-        name="language"
-        label={t`Language of the node registry`}
-        defaultValue="en"
-        options={{ en: "English", "pt-BR": "Português", es: "Español" }}
-      />
+      <SelectField name="language" label={t`Language of the node registry`} defaultValue="en" options={languages} />
     </FormDialog>
   );
 }

@@ -1,10 +1,10 @@
 import { Trans, useLingui } from "@lingui/react/macro";
 import { keepPreviousData } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { useWorkflowNames } from "@/parts/names";
 import { entityOf } from "@/parts/run";
-import { buttonLook, type Column, duration, Empty, ErrorPanel, Link, number, Page, Section, Table, Time } from "@/ui";
+import { buttonLook, type Column, duration, Empty, ErrorPanel, Figure, Figures, Link, number, Page, Section, Table, Time } from "@/ui";
 import { spread } from "./spread";
 
 type Run = Schemas["RunSummary"];
@@ -45,7 +45,7 @@ export default function OverviewPage() {
   return (
     <Page title={t`Overview`}>
       {unread[0] && <ErrorPanel error={unread[0].error} onRetry={() => unread.forEach((query) => void query.refetch())} />}
-      <div className="grid grid-cols-[repeat(auto-fit,minmax(11rem,1fr))] gap-3">
+      <Figures>
         <Figure label={t`Runs a minute, last hour`} value={shownOf(lastHour, ({ total }) => perMinute(total))} to={to("runs")} />
         <Figure
           label={t`Failed, last 24 hours`}
@@ -61,7 +61,7 @@ export default function OverviewPage() {
           note={p95 !== undefined && t`95 of 100 within ${duration(p95)}`}
           to={to("runs?status=completed")}
         />
-      </div>
+      </Figures>
       <Section title={t`Last failures`}>
         {failures.error && <ErrorPanel error={failures.error} onRetry={() => void failures.refetch()} />}
         {failures.error && !failures.data ? null : failures.data?.items.length === 0 ? (
@@ -96,18 +96,4 @@ function shownOf<T>({ data, error }: { data?: T | undefined; error: unknown }, t
 function perMinute(inAnHour: number): string {
   const rate = inAnHour / 60;
   return number(rate, rate >= 10 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 2 });
-}
-
-function Figure({ label, value, note, isBad, to }: { label: string; value: ReactNode; note?: ReactNode; isBad?: boolean; to: string }) {
-  return (
-    <Link to={to} className="flex flex-col rounded-lg border border-line bg-panel p-4 hover:bg-hover">
-      <span className="text-quiet">{label}</span>
-      {value === undefined ? (
-        <span className="skeleton mt-1 h-8 w-16" />
-      ) : (
-        <span className={`text-2xl font-semibold tabular-nums ${isBad ? "text-danger" : ""}`}>{value}</span>
-      )}
-      <span className="min-h-5 text-quiet">{note}</span>
-    </Link>
-  );
 }

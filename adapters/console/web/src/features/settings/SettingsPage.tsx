@@ -2,7 +2,7 @@ import { useLingui } from "@lingui/react/macro";
 import { useQueryClient } from "@tanstack/react-query";
 import { type Schemas, useTenant } from "@/api";
 import { LimitFacts } from "@/parts";
-import { Button, ErrorPanel, Facts, Form, Page, Section, SelectField, Skeleton, TextArea, TextField, textOf, toast } from "@/ui";
+import { Button, ErrorPanel, Facts, Form, languages, Page, Section, SelectField, Skeleton, TextArea, TextField, textOf, toast } from "@/ui";
 import { linesOf, readLines } from "./events";
 import { NodeTypes } from "./NodeTypes";
 
@@ -53,7 +53,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
               label={t`Language of the node registry`}
               help={t`In which names and descriptions of node types are given to your customers. The console speaks the language that each person chose.`}
               defaultValue={settings.language}
-              options={{ en: "English", "pt-BR": "Português", es: "Español" }}
+              options={languages}
             />
             <SelectField
               name="publicTriggerCreation"

@@ -14,6 +14,7 @@ import {
   Facts,
   Filters,
   FormDialog,
+  GraceField,
   Link,
   List,
   Menu,
@@ -21,7 +22,6 @@ import {
   MenuLine,
   OnOff,
   Section,
-  SelectField,
   SelectFilter,
   ShownOnceDialog,
   StateBadge,
@@ -203,12 +203,7 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
           onSubmit={(data) => rotate.mutate({ ...path, body: { graceSeconds: Number(data.get("graceSeconds")) } })}
           action={t`Make a new address`}
         >
-          <SelectField
-            name="graceSeconds"
-            label={t`The old address ends`}
-            defaultValue="86400"
-            options={{ 0: t`at once`, 3600: t`in an hour`, 86400: t`in a day`, 604800: t`in a week` }}
-          />
+          <GraceField label={t`The old address ends`} defaultValue="86400" most={604_800} />
         </FormDialog>
       )}
       {address && (
