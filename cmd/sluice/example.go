@@ -31,10 +31,10 @@ func (op operatorPorts) createExample(ctx context.Context, owner tenant.ID) (*ex
 		return nil, fmt.Errorf("create the example workflow: %w", err)
 	}
 	nodes := []workflow.NodeDraft{
-		exampleNode("is-large", node.Condition, "Is the order large?", 0, `{"condition":"input.amount >= 1000"}`),
-		exampleNode("notice", node.Transform, "Write the notice", 280,
+		exampleNode("is-large", node.Condition, "Is the order large?", workflow.Position{Y: 80}, `{"condition":"input.amount >= 1000"}`),
+		exampleNode("notice", node.Transform, "Write the notice", workflow.Position{X: 320},
 			"{\"transformType\":\"expression\",\"expression\":\"{ text: `Order ${payload.id} is worth ${payload.amount}` }\"}"),
-		exampleNode("ignore", node.Transform, "Nothing to do", 280, `{"transformType":"expression","expression":"{ ignored: true }"}`),
+		exampleNode("ignore", node.Transform, "Nothing to do", workflow.Position{X: 320, Y: 160}, `{"transformType":"expression","expression":"{ ignored: true }"}`),
 	}
 	yes, no := node.BranchTrue, node.BranchFalse
 	edges := []workflow.EdgeDraft{
@@ -60,9 +60,8 @@ func (op operatorPorts) createExample(ctx context.Context, owner tenant.ID) (*ex
 	return &exampleIDs{WorkflowID: wf.ID(), VersionID: ver.ID(), TriggerID: trg.ID()}, nil
 }
 
-func exampleNode(id workflow.NodeID, t node.Type, name string, x float64, config string) workflow.NodeDraft {
+func exampleNode(id workflow.NodeID, t node.Type, name string, at workflow.Position, config string) workflow.NodeDraft {
 	return workflow.NodeDraft{
-		ID: id, Type: string(t), Version: "1.0.0", Name: name, Config: domain.RestoreDocument(config),
-		Position: workflow.Position{X: x},
+		ID: id, Type: string(t), Version: "1.0.0", Name: name, Config: domain.RestoreDocument(config), Position: at,
 	}
 }

@@ -34,7 +34,7 @@ export function Shell({ of, children }: { of: Feature["of"]; children: ReactNode
       <a href="#main" className="sr-only z-60 rounded bg-accent p-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2">
         {t`To the content`}
       </a>
-      <header className="sticky top-0 z-30 flex shrink-0 flex-col border-line bg-panel max-md:border-b md:h-dvh md:w-56 md:border-r">
+      <header className="sticky top-0 z-30 flex shrink-0 flex-col border-line bg-panel max-md:border-b md:h-dvh md:w-60 md:border-r">
         <div className="flex items-center gap-2 p-3">
           <Logo />
           <Switcher of={of} />
