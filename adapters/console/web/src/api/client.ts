@@ -40,8 +40,10 @@ const gone = new Set<string>();
  */
 const deletions: Middleware = {
   onRequest({ request }) {
-    const path = new URL(request.url).pathname;
-    if (request.method !== "GET" || ![...gone].some((one) => path === one || path.startsWith(`${one}/`))) return;
+    const { pathname, searchParams } = new URL(request.url);
+    const ofWorkflow = pathname.endsWith("/workflow-versions") && searchParams.get("workflowId");
+    const isAbout = (one: string) => pathname === one || pathname.startsWith(`${one}/`) || (ofWorkflow && one.endsWith(`/workflows/${ofWorkflow}`));
+    if (request.method !== "GET" || ![...gone].some(isAbout)) return;
     return Response.json({ code: "deleted", message: "It was deleted." }, { status: 404 });
   },
   onResponse({ request, response }) {
