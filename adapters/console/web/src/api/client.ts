@@ -1,7 +1,7 @@
 import createFetchClient, { type Client, type Middleware } from "openapi-fetch";
 import { base, signIn } from "./base";
 import type { components as ConsoleComponents, paths as ConsolePaths } from "./console.gen";
-import { errorOf } from "./error";
+import { ApiError, errorOf } from "./error";
 import type { components, paths as GatewayPaths } from "./gateway.gen";
 
 /** The records and requests of the API by their names, such as `Schemas["Workflow"]`. */
@@ -43,8 +43,7 @@ const deletions: Middleware = {
     const { pathname, searchParams } = new URL(request.url);
     const ofWorkflow = pathname.endsWith("/workflow-versions") && searchParams.get("workflowId");
     const isAbout = (one: string) => pathname === one || pathname.startsWith(`${one}/`) || (ofWorkflow && one.endsWith(`/workflows/${ofWorkflow}`));
-    if (request.method !== "GET" || ![...gone].some(isAbout)) return;
-    return Response.json({ code: "deleted", message: "It was deleted." }, { status: 404 });
+    if (request.method === "GET" && [...gone].some(isAbout)) throw new ApiError(404, "deleted", "It was deleted.", "");
   },
   onResponse({ request, response }) {
     const path = new URL(request.url).pathname;
