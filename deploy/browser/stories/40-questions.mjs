@@ -28,7 +28,7 @@ export default async ({ page, assert, call, examine, open, tolerate }) => {
   await row("text-1").waitFor();
   await examine("questions");
 
-  await page.getByRole("searchbox", { name: "Assigned to exactly" }).fill("anna@example.com");
+  await page.getByRole("searchbox", { name: "Assigned to (the whole address)" }).fill("anna@example.com");
   await row("text-1").waitFor({ state: "detached" });
   await row("order-1").getByText("anna@example.com").waitFor();
   await open(`questions?workflowId=${review.workflow.id}`);
