@@ -147,3 +147,22 @@ func TestItemsThatWereStartedBeforeABudgetWasSpentStartOnce(t *testing.T) {
 		e.hasRuns(n, 1)
 	})
 }
+
+// As with calls: a delivery that a budget refuses was one.
+func TestADeliveryBeyondABudgetCountsAgainstTheRateLimit(t *testing.T) {
+	for name, draft := range map[string]hook.Draft{
+		"with a key": {Config: hook.Config{Dedupe: text("payload.body.id")}}, "without one": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEachStore(t, `{"rateLimit":{"maxRequests":2,"windowMs":600000}}`, draft, func(e *env) {
+				e.Call(e.trigger, run.Call{})
+				e.SetBudgets(tenant.Budgets{RunsPerMonth: 1})
+				e.refuse(`{"id":"a"}`, 2)
+				e.SetBudgets(tenant.Budgets{})
+				e.Clock.Set(e.Clock.Now().Add(2 * time.Second)) // what was read before is old
+				_, err := e.deliver(e.hooks, `{"id":"b"}`)
+				e.WantCode(err, domain.RateLimited, "trigger_rate_limit_exceeded")
+			})
+		})
+	}
+}
