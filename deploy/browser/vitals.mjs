@@ -16,8 +16,8 @@ function watch() {
   const keep = (what, value, of, at) => globalThis.keepVital?.({ page, visit, what, value, of, at });
   on("largest-contentful-paint", ({ startTime }) => keep("lcp", startTime));
   const moved = ({ node, previousRect: from, currentRect: to }) => `${node?.nodeName.toLowerCase()}.${node?.className?.split?.(" ")[0]} from ${from.x | 0},${from.y | 0} to ${to.x | 0},${to.y | 0}`;
-  let isTouched = false; // what comes after a click moves things rightly, however late a busy machine shows it
-  for (const type of ["pointerdown", "keydown"]) addEventListener(type, () => (isTouched = true), { capture: true, once: true });
+  let isTouched = false; // what comes after a click or a choice moves things rightly, however late a busy machine shows it
+  for (const type of ["pointerdown", "keydown", "input"]) addEventListener(type, () => (isTouched = true), { capture: true, once: true });
   on("layout-shift", ({ value, sources, startTime, hadRecentInput }) => {
     if (!isTouched && !hadRecentInput) keep("cls", value, sources.map(moved).join(", ").slice(0, 160), startTime);
   });

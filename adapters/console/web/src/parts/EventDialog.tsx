@@ -1,6 +1,6 @@
 import { useLingui } from "@lingui/react/macro";
-import { type ReactNode, useState } from "react";
-import { FormDialog, TextArea, TextField, textOf } from "@/ui";
+import type { ReactNode } from "react";
+import { FormDialog, TextArea, TextField, textOf, Unreadable } from "@/ui";
 
 type Props = {
   title: string;
@@ -16,20 +16,17 @@ type Props = {
 /** Takes an event that starts a run. */
 export function EventDialog({ request, onSend, children, ...dialog }: Props) {
   const { t } = useLingui();
-  const [unreadable, setUnreadable] = useState<unknown>(null);
   const submit = (form: FormData) => {
     let eventData: unknown;
     try {
       eventData = JSON.parse(textOf(form, "eventData") ?? "{}");
     } catch {
-      setUnreadable({ message: t`The event is no JSON.`, fields: { eventData: t`This must be JSON, such as {"amount": 1250}.` } });
-      return;
+      throw new Unreadable(t`The event is no JSON.`, { eventData: t`This must be JSON, such as {"amount": 1250}.` });
     }
-    setUnreadable(null);
     onSend({ eventData, entityId: textOf(form, "entityId") });
   };
   return (
-    <FormDialog {...dialog} request={{ ...request, error: unreadable ?? request.error }} onSubmit={submit}>
+    <FormDialog {...dialog} request={request} onSubmit={submit}>
       <TextArea
         name="eventData"
         label={t`Event, as JSON`}

@@ -1,7 +1,7 @@
 import { useLingui } from "@lingui/react/macro";
 import * as Radix from "@radix-ui/react-dialog";
 import { X } from "lucide-react";
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { Button, IconButton } from "./button";
 import { ShownOnce } from "./copy";
 import { Form } from "./form";
@@ -69,12 +69,32 @@ type FormDialogProps = Pick<Props, "title" | "description" | "isWide" | "onClose
   autoComplete?: "off";
 };
 
+/** What `onSubmit` throws about fields that cannot be read, so that nothing is sent. It is shown as the request's own error is. */
+export class Unreadable extends Error {
+  constructor(
+    message: string,
+    readonly fields: Record<string, string>,
+  ) {
+    super(message);
+  }
+}
+
 /** A window with a form. */
 export function FormDialog({ request, onSubmit, action, dismiss, autoComplete, children, ...dialog }: FormDialogProps) {
   const { t } = useLingui();
+  const [unreadable, setUnreadable] = useState<Unreadable | null>(null);
+  const submit = (form: FormData) => {
+    setUnreadable(null);
+    try {
+      onSubmit(form);
+    } catch (failure) {
+      if (!(failure instanceof Unreadable)) throw failure;
+      setUnreadable(failure);
+    }
+  };
   return (
     <Dialog {...dialog}>
-      <Form error={request.error} onSubmit={onSubmit} autoComplete={autoComplete}>
+      <Form error={unreadable ?? request.error} onSubmit={submit} autoComplete={autoComplete}>
         {children}
         <DialogButtons>
           <Button label={dismiss ?? t`Cancel`} onClick={dialog.onClose} />

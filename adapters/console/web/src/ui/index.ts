@@ -4,7 +4,7 @@ export { Button, buttonLook, IconButton } from "./button";
 export { Combobox } from "./combobox";
 export { Confirm } from "./confirm";
 export { CopyButton, Identifier, ShownOnce } from "./copy";
-export { Dialog, DialogButtons, FormDialog, ShownOnceDialog } from "./dialog";
+export { Dialog, DialogButtons, FormDialog, ShownOnceDialog, Unreadable } from "./dialog";
 export { ErrorBoundary, ErrorPanel } from "./error";
 export type { Feature } from "./feature";
 export { Figure, Figures } from "./figure";

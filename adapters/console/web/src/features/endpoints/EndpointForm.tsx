@@ -40,7 +40,7 @@ export function EndpointForm({ endpoint, onClose, onDone }: { endpoint?: Endpoin
       <fieldset className="flex flex-col gap-1">
         <legend className="font-medium">{t`Events`}</legend>
         <p className="mb-1 text-quiet">{t`With none chosen it receives all of them, those of later versions too.`}</p>
-        <div className="grid grid-cols-[repeat(auto-fit,minmax(14rem,1fr))] gap-x-4 gap-y-1">
+        <div className="grid grid-cols-[repeat(auto-fit,minmax(17rem,1fr))] gap-x-4 gap-y-1">
           {eventTypes.map((type) => (
             <label key={type} className="flex items-center gap-2">
               <input type="checkbox" name="events" value={type} defaultChecked={endpoint?.events.includes(type)} className="size-4 accent-accent" />

@@ -63,7 +63,11 @@ export default function EndpointPage() {
     {
       head: t`Event`,
       cell: (delivery) => (
-        <button type="button" className="text-accent hover:underline" onClick={() => setParameters({ ...parameters, delivery: delivery.id })}>
+        <button
+          type="button"
+          className="text-left text-accent hover:underline"
+          onClick={() => setParameters({ ...parameters, delivery: delivery.id })}
+        >
           <code>{delivery.eventType}</code>
         </button>
       ),

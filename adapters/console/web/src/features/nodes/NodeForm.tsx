@@ -1,7 +1,6 @@
 import { useLingui } from "@lingui/react/macro";
-import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { CheckField, FormDialog, TextArea, TextField, textOf } from "@/ui";
+import { CheckField, FormDialog, TextArea, TextField, textOf, Unreadable } from "@/ui";
 import { readSchemas, shownSchema } from "./schemas";
 
 type Node = Schemas["CustomNode"];
@@ -10,19 +9,16 @@ type Node = Schemas["CustomNode"];
 export function NodeForm({ node, onClose, onDone }: { node?: Node; onClose: () => void; onDone: (saved: Node) => void }) {
   const { t } = useLingui();
   const { api } = useTenant();
-  const [unreadable, setUnreadable] = useState<unknown>(null);
   const create = api.useMutation("post", "/custom-nodes", { onSuccess: onDone });
   const update = api.useMutation("patch", "/custom-nodes/{id}", { onSuccess: onDone });
   const save = node ? update : create;
   const submit = (form: FormData) => {
     const text = (name: string) => textOf(form, name);
-    const { schemas, unreadable: wrong } = readSchemas(text);
-    if (wrong.length > 0) {
+    const { schemas, unreadable } = readSchemas(text);
+    if (unreadable.length > 0) {
       const what = t`This must be a JSON object, such as {"order": {"type": "object"}}.`;
-      setUnreadable({ message: t`A schema is no JSON.`, fields: Object.fromEntries(wrong.map((name) => [name, what])) });
-      return;
+      throw new Unreadable(t`A schema is no JSON.`, Object.fromEntries(unreadable.map((name) => [name, what])));
     }
-    setUnreadable(null);
     const body = {
       ...schemas,
       name: text("name") ?? "",
@@ -41,7 +37,7 @@ export function NodeForm({ node, onClose, onDone }: { node?: Node; onClose: () =
       description={t`A node of workflows that a server of yours runs.`}
       isWide
       onClose={onClose}
-      request={{ isPending: save.isPending, error: unreadable ?? save.error }}
+      request={save}
       onSubmit={submit}
       action={node ? t`Save` : t`Create the node`}
     >

@@ -1,23 +1,19 @@
 import { Trans, useLingui } from "@lingui/react/macro";
-import { useState } from "react";
 import { useTenant } from "@/api";
-import { Badge, Fact, Facts, FormDialog, inputLook, TextArea, TextField, textOf } from "@/ui";
+import { Badge, Fact, Facts, FormDialog, inputLook, TextArea, TextField, textOf, Unreadable } from "@/ui";
 
 /** Checks a sample of what somebody sent, and shows what was signed and what was expected. */
 export function HookTest({ triggerId, onClose }: { triggerId: string; onClose: () => void }) {
   const { t } = useLingui();
   const { api } = useTenant();
-  const [unreadable, setUnreadable] = useState<unknown>(null);
   const { mutate, data, ...request } = api.useMutation("post", "/triggers/{id}/hook/test");
   const submit = (form: FormData) => {
     let headers: Record<string, string>;
     try {
       headers = headersOf(String(form.get("headers") ?? ""));
     } catch (line) {
-      setUnreadable({ message: t`A header is not readable.`, fields: { headers: t`“${line}” must be a name, a colon and a value.` } });
-      return;
+      throw new Unreadable(t`A header is not readable.`, { headers: t`“${line}” must be a name, a colon and a value.` });
     }
-    setUnreadable(null);
     mutate({
       params: { path: { id: triggerId } },
       body: { headers, body: String(form.get("body") ?? "").replaceAll("\r\n", "\n"), url: textOf(form, "url") },
@@ -30,7 +26,7 @@ export function HookTest({ triggerId, onClose }: { triggerId: string; onClose: (
       description={t`Paste what was sent. Nothing is started, and the secret is not shown.`}
       isWide
       onClose={onClose}
-      request={{ isPending: request.isPending, error: unreadable ?? request.error }}
+      request={request}
       onSubmit={submit}
       action={t`Check`}
       dismiss={t`Close`}
