@@ -47,6 +47,7 @@ type Ports struct {
 	Schedules   inbound.Schedules
 	Settings    inbound.Settings
 	SubTenants  inbound.SubTenants
+	Templates   inbound.Templates
 	Tenants     inbound.Tenants
 	Triggers    inbound.Triggers
 	Trying      inbound.Trying

@@ -47,6 +47,7 @@ import (
 	"github.com/sluicehq/sluice/application/processes"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
+	"github.com/sluicehq/sluice/application/templates"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/usage"
@@ -132,7 +133,7 @@ func (g *gateway) built(options ...option) *gateway {
 		APIKeys:   tenants.NewKeys(recorded, g.clock, g.random), EmbedTokens: tenants.NewEmbedTokens(recorded, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(recorded, g.clock, g.random), checks),
 		NodeChecks: checks, NodeSecrets: nodes.NewSecrets(recorded, g.clock, g.random),
 		Processes: timedProcesses{processes.New(store), g.clock},
-		Nodes:     nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(recorded, g.clock), checks), SubTenants: tenants.NewSubTenants(recorded, g.clock, g.random),
+		Templates: templates.New(known), Nodes: nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(recorded, g.clock), checks), SubTenants: tenants.NewSubTenants(recorded, g.clock, g.random),
 		Tenants:   tenants.New(recorded, g.clock, g.random),
 		Schedules: schedules.New(store, g.clock),
 		Triggers:  triggers.New(recorded, known, audit.NewInserter(sqlstore.NewTriggerInserter(store), g.entries), expression.Checker{}, limiter, g.clock, g.random), Workflows: workflows.New(recorded, g.signals, g.clock, g.random),

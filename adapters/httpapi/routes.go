@@ -98,11 +98,13 @@ func (a *API) keyRoutes() []route {
 	}
 }
 
-// nodeRoutes is what can be done with node types, and with what signs the calls of those
-// that tenants define.
+// nodeRoutes is what can be done with templates and node types, and with what signs the calls of
+// those that tenants define.
 func (a *API) nodeRoutes() []route {
 	const get, post, patch, remove = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
 	return []route{
+		{get, "/templates", tenant.ReadTemplates, a.listTemplates},
+		{get, "/templates/:id", tenant.ReadTemplates, a.getTemplate},
 		{get, "/custom-nodes/registry", tenant.ReadNodeRegistry, a.nodeRegistry},
 		{get, "/custom-nodes", tenant.ReadCustomNodes, a.listCustomNodes},
 		{post, "/custom-nodes", tenant.CreateCustomNode, a.createCustomNode},

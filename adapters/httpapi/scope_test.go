@@ -46,7 +46,7 @@ func TestNoByteOfAnotherSubTenantIsFoundByAnyRoute(t *testing.T) {
 	none.id = theirs.id
 	for _, r := range routesBehindKeys(g) {
 		switch operations[r] {
-		case tenant.ReadNodeRegistry, tenant.ReadCustomNodes, // the tenant's catalogue
+		case tenant.ReadNodeRegistry, tenant.ReadTemplates, tenant.ReadCustomNodes, // the tenant's catalogue
 			tenant.CreateWorkflow, tenant.CreateSubTenant: // which make what is their own
 			continue
 		}

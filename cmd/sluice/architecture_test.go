@@ -48,6 +48,7 @@ var rules = []rule{
 	{"domain/hook", []string{"domain", "domain/tenant", "domain/connection", "domain/node", "domain/workflow", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, hook, event"},
 	{"domain/job", []string{"domain", "domain/tenant", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, job, event"},
 	{"domain/event", []string{"domain", "domain/tenant", "domain/usage", "domain/connection", "domain/node", "domain/workflow", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
+	{"domain/template", []string{"domain", "domain/tenant", "domain/connection", "domain/node"}, false, "templates are files, which name node types and connections"},
 	{"domain/change", []string{"domain/tenant", "domain/workflow", "domain/run", "domain/event"}, false, "what changes in lists is said of everything else"},
 	{"domain", nil, false, "the domain imports the standard library and itself only"},
 	{"ports/portstest", []string{"domain/...", "ports/..."}, true, "suites speak of the domain and the ports"},

@@ -25,6 +25,7 @@ import (
 	"github.com/sluicehq/sluice/application/processes"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
+	"github.com/sluicehq/sluice/application/templates"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/upkeep"
@@ -57,6 +58,7 @@ var core = wire.NewSet(
 	audit.NewChains, wire.Bind(new(inbound.AuditChains), new(*audit.Chains)),
 	admission.New, countedAdmission,
 	nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)),
+	templates.New, wire.Bind(new(inbound.Templates), new(*templates.Service)),
 	nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)),
 	nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)),
 	nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)),

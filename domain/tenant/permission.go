@@ -65,6 +65,7 @@ const (
 	ChangeSubTenant   Operation = "changeSubTenant"
 	DeleteSubTenant   Operation = "deleteSubTenant"
 	ReadNodeRegistry  Operation = "readNodeRegistry"
+	ReadTemplates     Operation = "readTemplates"
 	ReadCustomNodes   Operation = "readCustomNodes"
 	CreateCustomNode  Operation = "createCustomNode"
 	ChangeCustomNode  Operation = "changeCustomNode"
@@ -165,6 +166,7 @@ var permissions = []Permission{
 	{ChangeSubTenant, Denied, Allowed, nil, EditorRole},
 	{DeleteSubTenant, Denied, Allowed, nil, AdminRole},
 	{ReadNodeRegistry, Allowed, Allowed, anyRight, ViewerRole},
+	{ReadTemplates, Denied, Allowed, anyRight, ViewerRole},
 	{ReadCustomNodes, Denied, Allowed, nil, ViewerRole},
 	{CreateCustomNode, Denied, Allowed, nil, AdminRole},
 	{ChangeCustomNode, Denied, Allowed, nil, AdminRole},

@@ -480,6 +480,11 @@ const (
 	WebhookEndpointDisabledReasonGone    WebhookEndpointDisabledReason = "gone"
 )
 
+// Defines values for WorkflowFileSluice.
+const (
+	WorkflowFileSluiceN1 WorkflowFileSluice = 1
+)
+
 // Actor Who did something.
 type Actor struct {
 	// ID The key, the token, the user or the trigger of the hook.
@@ -3741,6 +3746,60 @@ type SubTenantPage = Page[SubTenant]
 // SubscribableEventType A type of event that an endpoint can subscribe to.
 type SubscribableEventType string
 
+// Template One or several workflows that new ones can begin as.
+type Template struct {
+	// Addresses What stands in it in place of addresses of your own.
+	Addresses []TemplateAddress `json:"addresses"`
+
+	// Connections The connections that it names, to be made or chosen.
+	Connections []TemplateConnection `json:"connections"`
+
+	// Description What it does.
+	Description string `json:"description"`
+
+	// ID Its identifier, which never changes.
+	ID string `json:"id"`
+
+	// Name A name for people.
+	Name string `json:"name"`
+
+	// Sample What a run of its first workflow begins with, to try it.
+	Sample map[string]interface{} `json:"sample"`
+
+	// Workflows The files of its workflows, the main one first; the list of templates leaves them out.
+	Workflows *[]WorkflowFile `json:"workflows,omitempty"`
+}
+
+// TemplateAddress defines model for TemplateAddress.
+type TemplateAddress struct {
+	// Description What it is.
+	Description string `json:"description"`
+
+	// URL What the files have in its place.
+	URL string `json:"url"`
+}
+
+// TemplateConnection defines model for TemplateConnection.
+type TemplateConnection struct {
+	// Description What it is for.
+	Description string `json:"description"`
+
+	// Kind How a connection authenticates.
+	Kind ConnectionKind `json:"kind"`
+
+	// Name How the files call it.
+	Name string `json:"name"`
+}
+
+// Templates defines model for Templates.
+type Templates struct {
+	// Templates The templates, those that most people look for first.
+	Templates []Template `json:"templates"`
+
+	// Total How many there are.
+	Total int `json:"total"`
+}
+
 // Tenant defines model for Tenant.
 type Tenant struct {
 	// Budgets How much a tenant may use. The operator sets it; what there is no budget for is left out, and not limited. What is beyond one is refused, and runs
@@ -4734,6 +4793,37 @@ type Workflow struct {
 	// Example: 2026-01-31T09:00:00.000Z
 	UpdatedAt Timestamp `json:"updatedAt"`
 }
+
+// WorkflowFile A workflow as a file. Connections and workflows are named, as in `{"$connection": "Our API"}`. What is left out is as usual.
+type WorkflowFile struct {
+	// Description What it is for.
+	Description *string `json:"description,omitempty"`
+
+	// Edges Its edges, as for a new version.
+	Edges []EdgeDraft `json:"edges"`
+
+	// Metadata Pairs of text that you keep with the record for your own use, such as identifiers of your system. They mean nothing to the gateway. Keep no
+	// secrets in them: public keys read what they read the rest of.
+	//
+	//
+	// Example: {"team":"billing"}
+	Metadata *Metadata `json:"metadata,omitempty"`
+
+	// Name A name for people.
+	Name string `json:"name"`
+
+	// Nodes Its nodes, as for a new version. The `source` of a `code` node may be a list of its lines.
+	Nodes []map[string]interface{} `json:"nodes"`
+
+	// Sluice The form of the file.
+	Sluice WorkflowFileSluice `json:"sluice"`
+
+	// Triggers Its triggers, with `name`, `type`, `config`, and `hook` where they have one.
+	Triggers *[]map[string]interface{} `json:"triggers,omitempty"`
+}
+
+// WorkflowFileSluice The form of the file.
+type WorkflowFileSluice int
 
 // WorkflowPage A page of workflows.
 type WorkflowPage = Page[Workflow]
@@ -5974,6 +6064,27 @@ func (c *Client) GetSubTenant(ctx context.Context, id RegistrationID, options ..
 // **Key:** secret.
 func (c *Client) UpdateSubTenant(ctx context.Context, id RegistrationID, body UpdateSubTenant, options ...Option) (*SubTenant, error) {
 	return call[SubTenant](ctx, c, "PATCH", pathOf("/v1/gateway/sub-tenants/%s", id), nil, body, options)
+}
+
+// ListTemplates sends GET /v1/gateway/templates.
+//
+// Returns the workflows that new ones can begin as, without their files. Names and descriptions are in the tenant's language, or in that of the embed token.
+// One that has a node type which the tenant has disabled, or which the token may not use, is left out.
+//
+// **Key:** secret.
+func (c *Client) ListTemplates(ctx context.Context, options ...Option) (*Templates, error) {
+	return call[Templates](ctx, c, "GET", "/v1/gateway/templates", nil, nil, options)
+}
+
+// GetTemplate sends GET /v1/gateway/templates/{id}.
+//
+// Returns one template with the files of its workflows, in the form that `sluice workflow export` writes. To begin with it, make a workflow of each file,
+// a version of its nodes and edges, and its triggers: with the identifier of a connection in place of `{"$connection": "…"}`, that of the workflow made
+// of the file in question in place of `{"$workflow": "…"}`, and addresses of your own in place of those that it lists.
+//
+// **Key:** secret.
+func (c *Client) GetTemplate(ctx context.Context, id string, options ...Option) (*Template, error) {
+	return call[Template](ctx, c, "GET", pathOf("/v1/gateway/templates/%s", id), nil, nil, options)
 }
 
 // ListTriggers sends GET /v1/gateway/triggers.

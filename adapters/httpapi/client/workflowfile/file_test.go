@@ -3,6 +3,7 @@ package workflowfile
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -107,5 +108,21 @@ func TestADifferenceHasTheLinesAround(t *testing.T) {
 	}
 	if got := unified("a\n", "a\n"); got != "" {
 		t.Errorf("of the same: %s", got)
+	}
+}
+
+func TestTemplatesAreFilesInTheirOneText(t *testing.T) {
+	all, err := ReadFolder("../../../../domain/template/files")
+	if err != nil || len(all) < 12 {
+		t.Fatalf("%d: %v", len(all), err)
+	}
+	for _, w := range all {
+		text, err := os.ReadFile(w.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(text), string(w.Text())); diff != "" {
+			t.Errorf("%s: %s", w.File, diff)
+		}
 	}
 }
