@@ -4,14 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/plantest"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/audit"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -114,57 +112,22 @@ func TestAPageOfTheAuditLogReadsAsMuchAsThereIsOnIt(t *testing.T) {
 	})
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		file := filepath.Join(t.TempDir(), "sluice.db")
-		store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = store.Close() })
-		if _, err := store.Migrator().Up(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		db, err := sql.Open("sqlite", file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
+		store, db := plantest.SQLite(t)
 		fillLog(t, store, db)
 		for name, f := range auditFilters() {
 			index, _, _ := strings.Cut(name, " ")
 			page, count, args := pageOfLog(t, f, 10)
-			if plan := planOfSQLite(t, db, page, args); !strings.Contains(plan, "USING INDEX "+index+" ") || strings.Contains(plan, "TEMP B-TREE") {
+			if plan := plantest.SQLitePlan(t, db, page, args); !strings.Contains(plan, "USING INDEX "+index+" ") || strings.Contains(plan, "TEMP B-TREE") {
 				t.Errorf("%s is read by\n%s", name, plan)
 			}
 			if index = "COVERING INDEX " + index; f == (audit.Filter{}) {
 				index = "INDEX audit_entries_unsealed"
 			}
-			if plan := planOfSQLite(t, db, count, args[:len(args)-2]); !strings.Contains(plan, "USING "+index+" ") {
+			if plan := plantest.SQLitePlan(t, db, count, args[:len(args)-2]); !strings.Contains(plan, "USING "+index+" ") {
 				t.Errorf("%s is counted by\n%s", name, plan)
 			}
 		}
 	})
-}
-
-// planOfSQLite is what SQLite says of how it would run a statement.
-func planOfSQLite(t *testing.T, db *sql.DB, statement string, args []any) (text string) {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }() // Err says what went wrong
-	for rows.Next() {
-		var id, parent, unused int
-		var detail string
-		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-			t.Fatal(err)
-		}
-		text += detail + "\n"
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 // PostgreSQL keeps what was removed in its indexes until it has cleaned them up.

@@ -2,13 +2,11 @@ package sqlstore_test
 
 import (
 	"database/sql"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/plantest"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 )
 
 // Of each tenant a run and a delivery are due, at noon of the suspended one and a minute later of the active one, which has
@@ -35,23 +33,7 @@ func due(owner, number string) []string {
 func TestTheOldestOfAQueueIsTheOneThatAWorkerWouldTake(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (*sqlstore.Store, *sql.DB){
-		"SQLite": func(t *testing.T) (*sqlstore.Store, *sql.DB) {
-			file := filepath.Join(t.TempDir(), "sluice.db")
-			store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = store.Close() })
-			if _, err := store.Migrator().Up(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			db, err := sql.Open("sqlite", "file:"+file+"?_time_format=sqlite&_pragma=busy_timeout(5000)")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			return store, db
-		},
+		"SQLite":     plantest.SQLite,
 		"PostgreSQL": func(t *testing.T) (*sqlstore.Store, *sql.DB) { return plantest.Filled(t, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {

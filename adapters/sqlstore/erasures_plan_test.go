@@ -1,9 +1,7 @@
 package sqlstore_test
 
 import (
-	"database/sql"
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/adapters/sqlstore/plantest"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 )
 
 // keptOfRuns is what is kept of hooks, events and answers, half of it another tenant's: a hundred a second. No trigger counts it.
@@ -79,26 +76,13 @@ func TestWhatIsAboutRunsIsFoundByItsTimeAndABatchAtATime(t *testing.T) {
 	})
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		file := filepath.Join(t.TempDir(), "sluice.db")
-		store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = store.Close() })
-		if _, err := store.Migrator().Up(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		db, err := sql.Open("sqlite", file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
+		store, db := plantest.SQLite(t)
 		for name, l := range lookups(t, store) {
 			index := "USING INDEX " + l.index
 			if !strings.Contains(l.index, "_by_") && !strings.Contains(l.index, "_received") {
 				index = "USING INDEX sqlite_autoindex_" + l.index + "_1"
 			}
-			if plan := strings.ReplaceAll(planOfSQLite(t, db, l.statement, l.args), "COVERING ", ""); !strings.Contains(plan, index) && !strings.Contains(plan, "USING PRIMARY KEY") {
+			if plan := strings.ReplaceAll(plantest.SQLitePlan(t, db, l.statement, l.args), "COVERING ", ""); !strings.Contains(plan, index) && !strings.Contains(plan, "USING PRIMARY KEY") {
 				t.Errorf("%s is found by\n%s", name, plan)
 			}
 		}

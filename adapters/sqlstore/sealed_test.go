@@ -10,8 +10,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/plantest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sealtest"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/secrets"
 	"github.com/sluicehq/sluice/domain"
@@ -25,20 +23,7 @@ import (
 // sealedStores are stores that encrypt secrets, with a connection past them.
 var sealedStores = map[string]func(t *testing.T) (*sqlstore.Store, *sql.DB){
 	"PostgreSQL": func(t *testing.T) (*sqlstore.Store, *sql.DB) { return plantest.Filled(t, nil) },
-	"SQLite": func(t *testing.T) (*sqlstore.Store, *sql.DB) {
-		file := sqlitetest.File(t)
-		store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = store.Close() })
-		db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(5000)")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		return store, db
-	},
+	"SQLite":     plantest.SQLite,
 }
 
 // keep stores two tenants, of whom each has two endpoints and a node secret.

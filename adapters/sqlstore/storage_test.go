@@ -14,8 +14,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/plantest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -132,20 +130,7 @@ func TestKeptBytesAreThoseOfTheRows(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (*sqlstore.Store, *sql.DB){
 		"PostgreSQL": func(t *testing.T) (*sqlstore.Store, *sql.DB) { return plantest.Filled(t, nil) },
-		"SQLite": func(t *testing.T) (*sqlstore.Store, *sql.DB) {
-			file := sqlitetest.File(t)
-			store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = store.Close() })
-			db, err := sql.Open("sqlite", file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			return store, db
-		},
+		"SQLite":     plantest.SQLite,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

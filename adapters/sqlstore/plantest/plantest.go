@@ -1,4 +1,4 @@
-// Package plantest fills PostgreSQL databases for tests, and says how statements run on them.
+// Package plantest makes databases for tests, and says how statements run on them.
 package plantest
 
 import (
@@ -13,6 +13,8 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 )
 
 // Noon is when everything is due, which has passed.
@@ -49,6 +51,45 @@ func Filled(t *testing.T, statements []string) (*sqlstore.Store, *sql.DB) {
 		}
 	}
 	return store, db
+}
+
+// SQLite is a database of the other kind, with nothing in it.
+func SQLite(t *testing.T) (*sqlstore.Store, *sql.DB) {
+	t.Helper()
+	file := sqlitetest.File(t)
+	store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	db, err := sql.Open("sqlite", "file:"+file+"?_time_format=sqlite&_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return store, db
+}
+
+// SQLitePlan is what SQLite says of how it would run a statement.
+func SQLitePlan(t *testing.T, db *sql.DB, statement string, args []any) (text string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }() // Err says what went wrong
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		text += detail + "\n"
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // Plan is what PostgreSQL says of how it ran a statement.

@@ -77,7 +77,7 @@ func TestAPageOfTheRunsOfAllTenantsReadsTheFirstOnesOfEach(t *testing.T) {
 // The same on SQLite, which says only how it would go about it.
 func TestSQLiteReadsTheRunsOfAllTenantsByTheirIndexes(t *testing.T) {
 	t.Parallel()
-	store, db := migratedSQLite(t)
+	store, db := plantest.SQLite(t)
 	from := func(n string) string {
 		return `(WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < ` + n + `) SELECT n FROM s)`
 	}
@@ -113,7 +113,7 @@ func TestSQLiteReadsTheRunsOfAllTenantsByTheirIndexes(t *testing.T) {
 
 func byIndexes(t *testing.T, db *sql.DB, what, statement string, args []any, index string) {
 	t.Helper()
-	text := queryPlan(t, db, statement, args)
+	text := plantest.SQLitePlan(t, db, statement, args)
 	if !strings.Contains(text, index) || strings.Contains(text, "SCAN runs") || strings.Contains(text, "SCAN f") || strings.Contains(text, "SCAN r\n") || strings.Contains(text, "SCAN live_runs") {
 		t.Errorf("%s is not read by %s:\n%s", what, index, text)
 	}

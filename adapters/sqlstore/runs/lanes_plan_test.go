@@ -1,14 +1,11 @@
 package runs_test
 
 import (
-	"database/sql"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/plantest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 )
 
 // Ten thousand runs wait in one lane, behind one that is live: neither a claim nor the end of a run
@@ -43,22 +40,9 @@ func TestALongLaneIsPassedOver(t *testing.T) {
 // The same on SQLite, by its plan.
 func TestSQLiteLetsRunsGoByTheIndexOfLanes(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "sluice.db")
-	store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	if _, err := store.Migrator().Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	store, db := plantest.SQLite(t)
 	statement, args := runs.LetGo(store.Runs, "tenant_1", "long")
-	text := queryPlan(t, db, statement, args)
+	text := plantest.SQLitePlan(t, db, statement, args)
 	for _, part := range []string{"n", "h", "b"} {
 		if !strings.Contains(text, "SEARCH "+part+" USING INDEX live_runs_lane (tenant_id=? AND lane=? AND held=?)") &&
 			!strings.Contains(text, "SEARCH "+part+" USING COVERING INDEX live_runs_lane (tenant_id=? AND lane=? AND held=?)") {

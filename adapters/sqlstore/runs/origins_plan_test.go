@@ -1,14 +1,11 @@
 package runs_test
 
 import (
-	"database/sql"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/plantest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 )
 
 // Of five thousand unfinished runs with one origin a single entry of the index is read.
@@ -37,22 +34,9 @@ func TestOriginsOfRunsAreFoundWithoutReadingTheRuns(t *testing.T) {
 // The same on SQLite, by its plan.
 func TestSQLiteFindsOriginsOfRunsByTheirIndex(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "sluice.db")
-	store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	if _, err := store.Migrator().Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	store, db := plantest.SQLite(t)
 	statement, args := runs.LiveOrigins(store.Runs)
-	text := queryPlan(t, db, statement, args)
+	text := plantest.SQLitePlan(t, db, statement, args)
 	for _, step := range []string{
 		"((workflow_id,tenant_id)>(?,?))", "(workflow_id=? AND tenant_id>?)", "(workflow_id>?)",
 	} {
@@ -61,7 +45,7 @@ func TestSQLiteFindsOriginsOfRunsByTheirIndex(t *testing.T) {
 		}
 	}
 	statement, args = runs.Unfinished(store.Runs, "tenant_1", "trg_1")
-	if text = queryPlan(t, db, statement, args); !strings.Contains(text, "USING COVERING INDEX live_runs_origin (workflow_id=? AND tenant_id=? AND trigger_id=?)") {
+	if text = plantest.SQLitePlan(t, db, statement, args); !strings.Contains(text, "USING COVERING INDEX live_runs_origin (workflow_id=? AND tenant_id=? AND trigger_id=?)") {
 		t.Errorf("there is no search for a trigger:\n%s", text)
 	}
 }

@@ -63,7 +63,7 @@ func TestAPageOfQuestionsReadsAsMuchAsThereIsOnIt(t *testing.T) {
 // The same on SQLite, which says only how it would go about it.
 func TestSQLiteReadsPagesOfQuestionsByTheirIndexes(t *testing.T) {
 	t.Parallel()
-	_, db := migratedSQLite(t)
+	_, db := plantest.SQLite(t)
 	if _, err := db.ExecContext(t.Context(), manyPauses(`(WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 10000) SELECT n FROM s)`)); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestSQLiteReadsPagesOfQuestionsByTheirIndexes(t *testing.T) {
 					t.Fatal(err)
 				}
 				index, _, _ := strings.Cut(name, " ")
-				if text := queryPlan(t, db, page, args); !strings.Contains(text, "INDEX "+index+" (") || strings.Contains(text, "SCAN") || strings.Contains(text, "TEMP B-TREE") {
+				if text := plantest.SQLitePlan(t, db, page, args); !strings.Contains(text, "INDEX "+index+" (") || strings.Contains(text, "SCAN") || strings.Contains(text, "TEMP B-TREE") {
 					t.Errorf("%s: %s is not read by its index:\n%s", statistics, name, text)
 				}
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/plantest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -200,7 +198,7 @@ func TestRunsAreFoundByTheirKeysByPlansForFew(t *testing.T) {
 // order, with all that a filter says.
 func TestSQLiteReadsPagesOfRunsByTheirIndexes(t *testing.T) {
 	t.Parallel()
-	store, db := migratedSQLite(t)
+	store, db := plantest.SQLite(t)
 	const series = `(WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 10000) SELECT n FROM s)`
 	const later = `strftime('%Y-%m-%d %H:%M:%f', 1795262400 + n / 100.0, 'unixepoch') || '+00:00'`
 	for _, statement := range manyRuns(series, later) {
@@ -210,7 +208,7 @@ func TestSQLiteReadsPagesOfRunsByTheirIndexes(t *testing.T) {
 	}
 	plans := func(what, statement string, args []any, index string) {
 		t.Helper()
-		text := queryPlan(t, db, statement, args)
+		text := plantest.SQLitePlan(t, db, statement, args)
 		sorts := strings.Contains(text, "TEMP B-TREE") && !strings.Contains(text, "CO-ROUTINE p") // but a few of each part
 		if !strings.Contains(text, "INDEX "+index+" (") || strings.Contains(text, "SCAN runs") || strings.Contains(text, "SCAN u") || sorts {
 			t.Errorf("%s is not read by %s:\n%s", what, index, text)
@@ -247,48 +245,6 @@ func TestSQLiteReadsPagesOfRunsByTheirIndexes(t *testing.T) {
 			plans(statistics+": awaiting", statement, args, index)
 		}
 	}
-}
-
-// migratedSQLite is a new database.
-func migratedSQLite(t *testing.T) (*sqlstore.Store, *sql.DB) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "sluice.db")
-	store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	if _, err := store.Migrator().Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return store, db
-}
-
-// queryPlan is what SQLite says of how it would run a statement.
-func queryPlan(t *testing.T, db *sql.DB, statement string, args []any) (text string) {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }() // Err says what went wrong
-	for rows.Next() {
-		var id, parent, unused int
-		var detail string
-		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-			t.Fatal(err)
-		}
-		text += detail + "\n"
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 // A gateway that looked for work when its database was new does not read all runs for it

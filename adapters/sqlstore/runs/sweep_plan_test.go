@@ -42,17 +42,17 @@ func TestASweepReadsWhatItRemoves(t *testing.T) {
 // The same on SQLite, by its plan.
 func TestSQLiteSweepsByIndexes(t *testing.T) {
 	t.Parallel()
-	store, db := migratedSQLite(t)
+	store, db := plantest.SQLite(t)
 	for of, index := range map[workflow.ID]string{"": "runs_finished", "wf_1": "runs_of_workflow"} {
 		q := outbound.RunSweep{Tenant: "tenant_1", From: plantest.Noon, Before: plantest.Noon.Add(time.Hour), Limit: 20}
 		q.Workflow = of
 		statement, args := runs.Sweep(store.Runs, q)
-		text := queryPlan(t, db, statement, args)
+		text := plantest.SQLitePlan(t, db, statement, args)
 		if !strings.Contains(text, "SEARCH runs USING INDEX "+index+" (") || strings.Contains(text, "SCAN runs") || strings.Contains(text, "TEMP B-TREE") {
 			t.Errorf("runs of workflow %q are not found by %s:\n%s", of, index, text)
 		}
 	}
-	if text := queryPlan(t, db, runs.KeptShorter, []any{"", "", 500}); !strings.Contains(text, "INDEX workflows_kept_shorter") {
+	if text := plantest.SQLitePlan(t, db, runs.KeptShorter, []any{"", "", 500}); !strings.Contains(text, "INDEX workflows_kept_shorter") {
 		t.Errorf("workflows are found otherwise:\n%s", text)
 	}
 }
