@@ -17,7 +17,7 @@ export function Badge({ tone = "quiet", children }: { tone?: Tone; children: Rea
   return (
     <span className={`inline-flex items-baseline gap-1.5 ${tones[tone]}`}>
       <span aria-hidden className="size-2 shrink-0 rounded-full bg-current" />
-      {children}
+      <span className="min-w-0">{children}</span>
     </span>
   );
 }
