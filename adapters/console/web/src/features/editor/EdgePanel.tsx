@@ -34,7 +34,7 @@ export function EdgePanel({ id, edge }: { id: string; edge: GraphEdge }) {
         {!isReadOnly && <IconButton icon={Trash2} label={t`Delete the edge`} onClick={() => removeSelected(editor)} />}
         <IconButton icon={X} label={t`Close`} onClick={() => editor.view.setState({ edges: [] })} />
       </header>
-      <Scroll label={t`Edge`} className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
+      <Scroll label={t`Configuration`} className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
         <FindingList findings={findings.filter(({ isWarning, path }) => isWarning || path === "")} />
         <FieldErrors value={Object.fromEntries(findings.filter(({ isWarning }) => !isWarning).map(({ path, message }) => [path, message]))}>
           <fieldset disabled={isReadOnly} className="flex min-w-0 flex-col gap-4">

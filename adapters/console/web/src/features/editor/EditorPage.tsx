@@ -9,6 +9,7 @@ import { Button, Dialog, DialogButtons, UnreadPage, useSearchParameters } from "
 import { Canvas } from "./Canvas";
 import { Conflict } from "./Conflict";
 import { EditorContext, useEditor, useView } from "./context";
+import { loadCodeEditor } from "./ExpressionField";
 import { useServerFindings } from "./findings";
 import { Header } from "./Header";
 import { useHistoryKeys } from "./keys";
@@ -57,6 +58,7 @@ function Editor({ workflow, types, opened }: Props) {
   const [view] = useState(newView);
   const findings = useServerFindings(editing);
   const editor = useMemo(() => ({ workflowId, editing, view, types, findings }), [workflowId, editing, view, types, findings]);
+  useEffect(() => void loadCodeEditor(), []); // it is needed as soon as a node is chosen
   useEffect(() => {
     document.title = `${workflow.name} · Sluice`;
   }, [workflow.name]);

@@ -6,9 +6,11 @@ import { Button, FieldErrors, IconButton, Link, Scroll, TextArea, TextField } fr
 import { removeSelected } from "./actions";
 import { calledWorkflow, canFail, iconOf, runsBody, startsRuns, typeOf } from "./catalogue";
 import { useEditor, useFindings, useGraph, useIsReadOnly } from "./context";
+import { FieldOwner } from "./ExpressionField";
 import { Help, SchemaFields } from "./fields";
 import type { Finding } from "./findings";
 import type { GraphNode, NodeChange } from "./model";
+import { TryNode } from "./TryNode";
 
 /** What is wrong with fields, by their names. */
 const errorsOf = (findings: Finding[]) =>
@@ -45,47 +47,50 @@ export function NodePanel({ node }: { node: GraphNode }) {
         {!isReadOnly && <IconButton icon={Trash2} label={t`Delete the node`} onClick={() => removeSelected(editor)} />}
         <IconButton icon={X} label={t`Close`} onClick={() => editor.view.setState({ nodes: [] })} />
       </header>
-      <Scroll label={node.name} className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
+      <Scroll label={t`Configuration`} className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
         {type?.description && <p className="text-xs text-quiet">{type.description}</p>}
         {!type && <p className="text-danger">{t`There is no node type “${node.type}” any more: it is disabled, or was deleted.`}</p>}
         <FindingList findings={others} />
-        <FieldErrors value={errorsOf(findings)}>
-          <fieldset disabled={isReadOnly} className="flex min-w-0 flex-col gap-4">
-            <TextField
-              name="name"
-              ref={name}
-              label={t`Name`}
-              value={node.name}
-              maxLength={255}
-              onChange={({ target }) => change({ name: target.value }, "name")}
-            />
-            <SchemaFields
-              name="config"
-              schemas={schemas}
-              value={node.config}
-              onChange={(config) => change({ config: config as GraphNode["config"] }, "config")}
-            />
-            <CalledWorkflow node={node} />
-            {startsRuns(node.type) && <Link to={`/t/${tenantId}/triggers?workflowId=${editor.workflowId}`}>{t`Its triggers`}</Link>}
-            <TextArea
-              name="description"
-              label={t`Note`}
-              optional
-              help={<Help text={t`What the others should know. It stands on the node.`} />}
-              rows={2}
-              maxLength={1000}
-              value={node.description ?? ""}
-              onChange={({ target }) => change({ description: target.value || undefined }, "description")}
-            />
-            {canFail(node) && !runsBody(node.type) && !handlesFailure && (
-              <Button
-                icon={CircleX}
-                label={t`Add what happens if it fails`}
-                onClick={() => editor.view.setState({ adding: { insertion: { after: node.id, output: "onError" } } })}
+        <FieldOwner value={node.id}>
+          <FieldErrors value={errorsOf(findings)}>
+            <fieldset disabled={isReadOnly} className="flex min-w-0 flex-col gap-4">
+              <TextField
+                name="name"
+                ref={name}
+                label={t`Name`}
+                value={node.name}
+                maxLength={255}
+                onChange={({ target }) => change({ name: target.value }, "name")}
               />
-            )}
-          </fieldset>
-        </FieldErrors>
+              <SchemaFields
+                name="config"
+                schemas={schemas}
+                value={node.config}
+                onChange={(config) => change({ config: config as GraphNode["config"] }, "config")}
+              />
+              <CalledWorkflow node={node} />
+              {startsRuns(node.type) && <Link to={`/t/${tenantId}/triggers?workflowId=${editor.workflowId}`}>{t`Its triggers`}</Link>}
+              <TextArea
+                name="description"
+                label={t`Note`}
+                optional
+                help={<Help text={t`What the others should know. It stands on the node.`} />}
+                rows={2}
+                maxLength={1000}
+                value={node.description ?? ""}
+                onChange={({ target }) => change({ description: target.value || undefined }, "description")}
+              />
+              {canFail(node) && !runsBody(node.type) && !handlesFailure && (
+                <Button
+                  icon={CircleX}
+                  label={t`Add what happens if it fails`}
+                  onClick={() => editor.view.setState({ adding: { insertion: { after: node.id, output: "onError" } } })}
+                />
+              )}
+            </fieldset>
+          </FieldErrors>
+        </FieldOwner>
+        <TryNode node={node} />
         <p className="text-xs text-quiet">
           {t`Expressions call it`} <code>nodes.{node.id}</code>
         </p>

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 import type { Schemas } from "@/api";
 import { RecordField } from "@/parts";
 import { Button, CheckField, Field, IconButton, inputLook, SelectField, TextArea, TextField } from "@/ui";
+import { ExpressionField } from "./ExpressionField";
 import { isRecord, readNumber, readValue, textOfValue } from "./values";
 
 export type Schema = Schemas["FieldSchema"];
@@ -120,10 +121,13 @@ function WrittenField({ schema, value, onChange, base }: Props & Base) {
   };
   const placeholder = schema.placeholder ?? (schema.default === undefined ? undefined : textOfValue(schema.default));
   const isCode = isJSON || schema.widget === "code" || schema.widget === "expression";
+  if (!isJSON && (schema.widget === "expression" || schema.widget === "code")) {
+    return <ExpressionField {...base} value={text} onChange={change} isProgram={schema.widget === "code"} />;
+  }
   const field = { ...base, placeholder, isCode, value: text };
-  if ((isJSON && schema.widget !== "text") || text.includes("\n") || ["textarea", "code", "expression"].includes(schema.widget ?? "")) {
+  if ((isJSON && schema.widget !== "text") || text.includes("\n") || schema.widget === "textarea") {
     const lines = text.split("\n").length;
-    const rows = Math.min(18, Math.max(lines, schema.widget === "code" ? 8 : schema.widget === "expression" ? 2 : 3));
+    const rows = Math.min(18, Math.max(lines, 3));
     return <TextArea {...field} rows={rows} onChange={({ target }) => change(target.value)} />;
   }
   const inputMode = schema.type === "number" ? "decimal" : undefined;
