@@ -18,9 +18,10 @@ import {
   OnOffFilter,
   SearchFilter,
   Time,
+  toast,
   toastError,
 } from "@/ui";
-import { useWorkflowActions } from "./actions";
+import { type Made, useWorkflowActions } from "./actions";
 import { CreateWorkflow } from "./CreateWorkflow";
 import { parseDocument } from "./document";
 
@@ -33,13 +34,18 @@ export default function WorkflowsPage() {
   const actions = useWorkflowActions();
   const file = useRef<HTMLInputElement>(null);
   const open = (workflow: Workflow) => void navigate({ to: `/t/${id}/workflows/${workflow.id}` });
+  const openMade = ({ workflow, missing }: Made) => {
+    const names = missing.join(", ");
+    if (missing.length > 0) toast(t`To be chosen before it is published: ${names}`);
+    open(workflow);
+  };
 
   const importFile = async (chosen: File | undefined) => {
     if (!chosen) return;
     const document = parseDocument(await chosen.text());
     if (document === "not-json") return toastError(t`${chosen.name} is no JSON.`);
     if (document === "not-a-workflow") return toastError(t`${chosen.name} holds no workflow: it needs a name, nodes and edges.`);
-    return attempt(actions.create(document).then(open), t`The workflow was imported as a draft`);
+    return attempt(actions.create(document).then(openMade), t`The workflow was imported as a draft`);
   };
   const duplicate = (workflow: Workflow) =>
     attempt(actions.duplicate(workflow, t`Copy of ${workflow.name}`).then(open), t`The workflow was duplicated`);
@@ -98,7 +104,7 @@ export default function WorkflowsPage() {
               onClose={onClose}
               onDone={(made) => {
                 void actions.reload();
-                open(made);
+                openMade(made);
               }}
             />
           ),
