@@ -52,4 +52,21 @@ export default async ({ page, assert, examine, open, call }) => {
   await examine("editor-tried");
   const [kept] = (await (await call("GET", `/workflow-versions?workflowId=${workflow.id}`)).json()).items;
   assert.deepEqual(kept.pins, { greet: "Ben?" });
+
+  // The draft is compared with the version that is active, published, and the old one made active again.
+  await page.getByRole("button", { name: "Compare versions" }).click();
+  const dialog = page.getByRole("dialog", { name: "Compare versions" });
+  await dialog.getByText("+ input.name + '?'").waitFor();
+  await dialog.getByText("− payload", { exact: true }).waitFor();
+  await examine("editor-compare");
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Publish" }).click();
+  await page.getByRole("status").getByText("Read only").waitFor();
+  await open(`workflows/${workflow.id}/editor?version=${version.id}`);
+  await page.getByRole("button", { name: "Make it active again" }).click();
+  await page.getByRole("alertdialog").getByText("It takes the place of version 2").waitFor();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Publish" }).click();
+  await page.getByRole("button", { name: "Make it active again" }).waitFor({ state: "detached" });
+  assert.equal((await (await call("GET", `/workflow-versions/${version.id}`)).json()).isActive, true);
 };

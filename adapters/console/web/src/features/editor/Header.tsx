@@ -1,11 +1,26 @@
 import { useLingui } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
 import { useReactFlow } from "@xyflow/react";
-import { CircleAlert, List, Pencil, Play, Plus, Redo2, Rocket, TriangleAlert, Undo2, WandSparkles, Workflow } from "lucide-react";
+import {
+  CircleAlert,
+  GitCompareArrows,
+  History,
+  List,
+  Pencil,
+  Play,
+  Plus,
+  Redo2,
+  Rocket,
+  TriangleAlert,
+  Undo2,
+  WandSparkles,
+  Workflow,
+} from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { EventDialog } from "@/parts";
 import { attempt, Button, IconButton, Link, toast, toastError, useShortcut } from "@/ui";
+import { Compare } from "./Compare";
 import { useEditor, useGraph, useIsReadOnly, useSession, useView } from "./context";
 import { Publish } from "./Publish";
 import { SaveState } from "./SaveState";
@@ -14,7 +29,7 @@ import { tidyPlaces } from "./tidy";
 /** What the workflow is called, whether it is saved, and what can be done with all of it. */
 export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
   const { t } = useLingui();
-  const { id: tenantId, can } = useTenant();
+  const { api, id: tenantId, can } = useTenant();
   const { editing, view, findings } = useEditor();
   const isReadOnly = useIsReadOnly();
   const number = useSession((session) => session.number);
@@ -23,7 +38,11 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
   const isEmpty = Object.keys(useGraph().nodes).length === 0;
   const isListing = useView(({ isListingProblems }) => isListingProblems);
   const isList = useView((shown) => shown.isList);
-  const [asks, setAsks] = useState<"publish" | "run" | null>(null);
+  const versionId = useSession((session) => session.versionId);
+  const active = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId: workflow.id, isActive: true, limit: 1 } } }).data
+    ?.items[0];
+  const isFormer = active !== undefined && active.id !== versionId;
+  const [asks, setAsks] = useState<"publish" | "run" | "compare" | null>(null);
   const { fitView } = useReactFlow();
   const errors = findings.filter(({ isWarning }) => !isWarning).length;
 
@@ -68,6 +87,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
           label={isList ? t`Show the graph` : t`Show a list`}
           onClick={() => view.setState({ isList: !isList })}
         />
+        {number !== undefined && <IconButton icon={GitCompareArrows} label={t`Compare versions`} onClick={() => setAsks("compare")} />}
         {!isReadOnly && (
           <>
             <IconButton icon={Undo2} label={t`Undo`} disabled={!canUndo} onClick={editing.undo} />
@@ -94,6 +114,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
             onClick={() => void ask("run")}
           />
         )}
+        {isReadOnly && can("editor") && isFormer && <Button icon={History} label={t`Make it active again`} onClick={() => setAsks("publish")} />}
         {isReadOnly && can("editor") && (
           <Button
             look="primary"
@@ -105,6 +126,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
         {!isReadOnly && <Button look="primary" icon={Rocket} label={t`Publish`} disabled={isEmpty} onClick={() => void ask("publish")} />}
       </div>
       {asks === "publish" && <Publish onClose={() => setAsks(null)} />}
+      {asks === "compare" && <Compare onClose={() => setAsks(null)} />}
       {asks === "run" && <RunVersion onClose={() => setAsks(null)} />}
     </header>
   );
