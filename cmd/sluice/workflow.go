@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -97,6 +98,9 @@ func (p *program) writeWorkflows(folder string, found []*workflowfile.Workflow, 
 	if err != nil {
 		return err
 	}
+	if prune && len(found) == 0 && len(there) > 0 {
+		return errors.New("the gateway shows no workflow to this key, so no file was removed")
+	}
 	files := map[string]string{}
 	for _, w := range there {
 		files[w.Name] = w.File
@@ -136,6 +140,10 @@ func (p *program) writeWorkflows(folder string, found []*workflowfile.Workflow, 
 func freeFile(folder, name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	slug := strings.Join(words, "-")
+	for len(slug) > 100 { // bytes: file systems take 255
+		_, size := utf8.DecodeLastRuneInString(slug)
+		slug = slug[:len(slug)-size]
+	}
 	if slug == "" {
 		slug = "workflow"
 	}
@@ -144,7 +152,7 @@ func freeFile(folder, name string) string {
 		if n > 1 {
 			file = filepath.Join(folder, fmt.Sprintf("%s-%d.json", slug, n))
 		}
-		if _, err := os.Lstat(file); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(file); err != nil { // writing says any other reason
 			return file
 		}
 	}
@@ -194,6 +202,9 @@ func (p *program) readWorkflows(folder string, o workflowOptions) ([]*workflowfi
 		return nil, nil, err
 	}
 	files, err := workflowfile.ReadFolder(folder)
+	if err == nil && len(files) == 0 { // which would mean that there are to be none
+		err = fmt.Errorf("%w: %s has no files whose names end in .json", errUsage, folder)
+	}
 	return files, gateway, err
 }
 
@@ -239,21 +250,20 @@ func (p *program) applyWorkflows(ctx context.Context, plan *workflowfile.Plan, d
 		}
 		steps = len(plan.Steps)
 	} else {
-		failed := plan.Run(ctx, func(s workflowfile.Step, note string) {
+		if failed := plan.Run(ctx, func(s workflowfile.Step, note string) {
 			steps++
 			say(s.Text)
 			for line := range strings.Lines(note) {
 				say("  " + strings.TrimSuffix(line, "\n"))
 			}
-		})
-		if failed != nil {
-			return failed
+		}); failed != nil {
+			err = failed
 		}
 	}
 	for _, note := range plan.Notes {
 		_, _ = fmt.Fprintln(p.stderr, note)
 	}
-	if steps == 0 {
+	if steps == 0 && err == nil {
 		say("nothing to change")
 	}
 	return err

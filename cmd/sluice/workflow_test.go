@@ -450,7 +450,117 @@ func TestWithoutAnAddressOrAKeyTheSettingIsNamed(t *testing.T) {
 		}
 	}
 	b.environ = append(b.environ, "SLUICE_URL=http://127.0.0.1:1", "SLUICE_API_KEY=x")
-	if code, _, _ := b.run("workflow", "diff", t.TempDir()); code != 2 {
-		t.Errorf("a gateway that does not answer: %d", code)
+	if code, _, stderr := b.run("workflow", "diff", folderOf(t, workflowFiles(t))); code != 2 || !strings.Contains(stderr, "connection refused") {
+		t.Errorf("a gateway that does not answer: %d %s", code, stderr)
+	}
+}
+
+// A folder without files is a mistake more often than the wish to have no workflows, and so is a key that sees none.
+func TestNothingIsPrunedWhereNothingIsSeen(t *testing.T) {
+	t.Parallel()
+	b := newBinary(t, sqliteURL(t))
+	u := newFileUser(t, b, b.start("serve"))
+	folder := folderOf(t, workflowFiles(t))
+	u.ok("workflow", "apply", folder, "--publish")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(folder, link); err != nil {
+		t.Fatal(err)
+	}
+	if stdout := u.ok("workflow", "apply", link, "--publish", "--prune"); stdout != "nothing to change\n" {
+		t.Errorf("by a link: %s", stdout)
+	}
+	if code, stdout, stderr := u.run("workflow", "apply", t.TempDir(), "--prune"); code != exitUsage || stdout != "" || !strings.Contains(stderr, "has no files whose names end in .json") {
+		t.Errorf("an empty folder: %d %s %s", code, stdout, stderr)
+	}
+	other := u.with(fmt.Sprint(b.json("tenant", "create", "--name", "Another")["secretKey"]))
+	if code, _, stderr := other.run("workflow", "export", folder, "--prune"); code != 1 || !strings.Contains(stderr, "no file was removed") {
+		t.Errorf("a key that sees none: %d %s", code, stderr)
+	}
+	if diff := cmp.Diff(workflowFiles(t), filesIn(t, folder)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTriggersOfADraftStayWithIt(t *testing.T) {
+	t.Parallel()
+	b := newBinary(t, sqliteURL(t))
+	u := newFileUser(t, b, b.start("serve"))
+	const file = `{"sluice": 1, "name": "A", "triggers": [{"name": "T", "type": "webhook", "hook": {"scheme": {"kind": "none"}}}],
+		"nodes": [{"id": "a", "type": "transform", "version": "1.0.0", "name": "A", "config": {"expression": "%d"}}], "edges": []}`
+	apply := func(expression int, args ...string) string {
+		t.Helper()
+		return u.ok(append([]string{"workflow", "apply", folderOf(t, map[string]string{"a.json": fmt.Sprintf(file, expression)})}, args...)...)
+	}
+	draft := func() string {
+		t.Helper()
+		return fmt.Sprint(u.post("/workflow-versions", fmt.Sprintf(`{"workflowId":%q,"nodes":[]}`, u.workflow("A")))["id"])
+	}
+	triggers := func() (all []string) {
+		t.Helper()
+		for _, one := range u.ask(http.MethodGet, "/triggers?sortBy=createdAt&sortOrder=asc", "")["items"].([]any) {
+			all = append(all, fmt.Sprintf("%v of %v", one.(map[string]any)["name"], one.(map[string]any)["workflowVersionId"]))
+		}
+		return all
+	}
+
+	// Never published: what was made before is found with whatever version it is, and goes on with the next.
+	apply(1)
+	draft()
+	if said := apply(2, "--publish"); !strings.Contains(said, `change the trigger "T"`) || len(triggers()) != 1 {
+		t.Errorf("applied again: %s, then %s", said, triggers())
+	}
+	// Published: those of a draft are not the file's.
+	theirs := draft()
+	u.post("/triggers", fmt.Sprintf(`{"workflowVersionId":%q,"name":"X","type":"webhook","config":{}}`, theirs))
+	want := triggers()
+	if said := apply(2, "--publish", "--prune"); said != "nothing to change\n" {
+		t.Errorf("beside a draft: %s", said)
+	}
+	if exported := u.exported()["a.json"]; strings.Contains(exported, `"X"`) {
+		t.Errorf("exported with that of a draft: %s", exported)
+	}
+	if diff := cmp.Diff(want, triggers()); diff != "" {
+		t.Error(diff)
+	}
+	// A file of a draft changes nothing that is active.
+	asDraft := strings.Replace(fmt.Sprintf(file, 3), `"name": "A",`, `"name": "A", "draft": true,`, 1)
+	code, stdout, stderr := u.run("workflow", "apply", folderOf(t, map[string]string{"a.json": strings.Replace(asDraft, `"name": "T"`, `"name": "S"`, 1)}), "--publish", "--prune")
+	if code != 0 || strings.Contains(stdout, "trigger") || strings.Contains(stdout, "publish") || !strings.Contains(stderr, "its file says that it is a draft") {
+		t.Errorf("%d %s %s", code, stdout, stderr)
+	}
+	if diff := cmp.Diff(want, triggers()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatMeansTheSameIsAppliedOnce(t *testing.T) {
+	t.Parallel()
+	b := newBinary(t, sqliteURL(t))
+	u := newFileUser(t, b, b.start("serve"))
+	long := strings.Repeat("ж", 200)
+	folder := folderOf(t, map[string]string{"a.json": `{"sluice": 1, "name": "` + long + `", "triggers": [{"name": "T", "type": "webhook", "hook": {"scheme": {"kind": "none"}, "allowFrom": ["192.0.2.1/32", "2001:DB8::/32"]}}],
+		"nodes": [{"id": "a", "type": "code", "version": "1.0.0", "name": "A", "position": {"x": 320}, "config": {"source": ["return 1;"]}}], "edges": []}`})
+	u.ok("workflow", "apply", folder, "--publish")
+	if said := u.ok("workflow", "apply", folder, "--publish"); said != "nothing to change\n" {
+		t.Errorf("the second time: %s", said)
+	}
+	if files := u.exported(); len(files) != 1 {
+		t.Errorf("exported as %d files", len(files))
+	}
+}
+
+func TestWhatAKeyIsNotShownIsNotExported(t *testing.T) {
+	t.Parallel()
+	b := newBinary(t, sqliteURL(t))
+	u := newFileUser(t, b, b.start("serve"))
+	u.ok("workflow", "apply", folderOf(t, map[string]string{"s.json": `{"sluice": 1, "name": "S", "nodes": [
+		{"id": "a", "type": "code", "version": "1.0.0", "name": "A", "config": {"source": "const key = 'sk_live_4eC39HqLyjWDarjtT1zdp7dc'; return key.length;"}},
+		{"id": "b", "type": "httpRequest", "version": "1.1.0", "name": "B", "config": {"url": "https://api.example.com", "connection": {"$connection": "Our API"}}}], "edges": []}`}), "--publish")
+	reader := u.with(fmt.Sprint(u.post("/api-keys", `{"name":"ci","type":"secret","permissions":["workflows:read","triggers:read"]}`)["key"]))
+	code, _, stderr := reader.run("workflow", "export", t.TempDir())
+	for _, want := range []string{"nodes[0].config.source: is hidden from this key", "nodes[1].config.connection: is conn_"} {
+		if code != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%d, %s is not said: %s", code, want, stderr)
+		}
 	}
 }

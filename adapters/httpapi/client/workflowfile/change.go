@@ -115,14 +115,11 @@ func (p *Plan) planVersion(t *target) {
 			return "", err
 		}
 		eachNode(body, func(_ string, n map[string]any) {
-			config, _ := n["config"].(map[string]any)
-			if lines, ok := config["source"].([]any); ok && n["type"] == "code" {
-				texts := make([]string, len(lines))
-				for i, line := range lines {
-					texts[i], _ = line.(string)
+			eachSource(n, func(config map[string]any) {
+				if config["source"] != nil {
+					config["source"] = joined(config["source"])
 				}
-				config["source"] = strings.Join(texts, "\n")
-			}
+			})
 		})
 		var made record
 		if err := p.gateway.do(ctx, http.MethodPost, "/workflow-versions", nil, body, &made); err != nil {
@@ -149,7 +146,12 @@ func (p *Plan) sent(t *target, path string, value any) (any, error) {
 func (p *Plan) planPublish(t *target) {
 	isActive := t.current.active != nil && t.version == t.current.active.text("id")
 	switch {
-	case isActive || t.file.draft():
+	case isActive:
+		return
+	case t.file.draft():
+		if t.current.active != nil {
+			p.Notes = append(p.Notes, fmt.Sprintf("%q is active, and its file says that it is a draft: neither it nor its triggers change", t.file.Name))
+		}
 		return
 	case !p.options.Publish:
 		p.Notes = append(p.Notes, fmt.Sprintf("%q is not published: that takes --publish", t.file.Name))
@@ -159,7 +161,13 @@ func (p *Plan) planPublish(t *target) {
 		var answer struct {
 			Warnings []struct{ Field, Message string } `json:"warnings"`
 		}
-		err := p.gateway.do(ctx, http.MethodPost, "/workflow-versions/"+t.version+"/publish", nil, map[string]any{"triggers": "move"}, &answer)
+		path := "/workflow-versions/" + t.version
+		if t.version == t.current.newest.text("id") { // which somebody may have drawn on since
+			if _, err := p.gateway.fresh(ctx, path, t.current.newest); err != nil {
+				return "", err
+			}
+		}
+		err := p.gateway.do(ctx, http.MethodPost, path+"/publish", nil, map[string]any{"triggers": "move"}, &answer)
 		warnings := make([]string, len(answer.Warnings))
 		for i, w := range answer.Warnings {
 			warnings[i] = "warning: " + t.file.problem(w.Field, w.Message).String()

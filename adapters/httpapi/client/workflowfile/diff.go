@@ -173,6 +173,10 @@ type edit struct {
 	before, after int
 }
 
+// maxCompared bounds the memory of a comparison, 4 bytes for each pair of lines: beyond it all lines of one text are taken away and
+// those of the other added.
+const maxCompared = 10_000_000
+
 // compareLines finds the longest common part of what is between the lines that are the same at both ends.
 func compareLines(before, after []string) []edit {
 	var same int
@@ -180,7 +184,44 @@ func compareLines(before, after []string) []edit {
 		same++
 	}
 	a, b := before[same:], after[same:]
-	common := make([][]int32, len(a)+1) // how many lines the rests of both have in common
+	var end []string
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		end = append(end, a[len(a)-1])
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	isLarge := len(a)*len(b) > maxCompared
+	var common [][]int32 // how many lines the rests of both have in common
+	if !isLarge {
+		common = commonLines(a, b)
+	}
+	var edits []edit
+	for n, line := range before[:same] {
+		edits = append(edits, edit{' ', line, n + 1, n + 1})
+	}
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		e := edit{before: same + i + 1, after: same + j + 1}
+		switch {
+		case !isLarge && i < len(a) && j < len(b) && a[i] == b[j]:
+			e.sign, e.line = ' ', a[i]
+			i++
+			j++
+		case j == len(b) || i < len(a) && (isLarge || common[i+1][j] >= common[i][j+1]):
+			e.sign, e.line = '-', a[i]
+			i++
+		default:
+			e.sign, e.line = '+', b[j]
+			j++
+		}
+		edits = append(edits, e)
+	}
+	for n, line := range slices.Backward(end) {
+		edits = append(edits, edit{' ', line, len(before) - n, len(after) - n})
+	}
+	return edits
+}
+
+func commonLines(a, b []string) [][]int32 {
+	common := make([][]int32, len(a)+1)
 	for i := range common {
 		common[i] = make([]int32, len(b)+1)
 	}
@@ -193,27 +234,7 @@ func compareLines(before, after []string) []edit {
 			}
 		}
 	}
-	var edits []edit
-	for n, line := range before[:same] {
-		edits = append(edits, edit{' ', line, n + 1, n + 1})
-	}
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		e := edit{before: same + i + 1, after: same + j + 1}
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			e.sign, e.line = ' ', a[i]
-			i++
-			j++
-		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			e.sign, e.line = '-', a[i]
-			i++
-		default:
-			e.sign, e.line = '+', b[j]
-			j++
-		}
-		edits = append(edits, e)
-	}
-	return edits
+	return common
 }
 
 // same says whether two documents mean the same.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,13 +73,21 @@ func ReadFolder(folder string) ([]*Workflow, error) {
 	var all []*Workflow
 	var found Problems
 	byName := map[string]*Workflow{}
-	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return nil, err
+	}
+	root := folder
+	if info.IsDir() {
+		root = filepath.Clean(folder) + string(filepath.Separator) // which a link is followed by
+	}
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && name != folder && strings.HasPrefix(entry.Name(), "."):
+		case entry.IsDir() && name != root && strings.HasPrefix(entry.Name(), "."):
 			return filepath.SkipDir
-		case entry.IsDir() || filepath.Ext(name) != ".json":
+		case entry.IsDir() || filepath.Ext(name) != ".json" && name != root:
 			return nil
 		}
 		content, err := os.ReadFile(name) //nolint:gosec // the person who runs the command names it
@@ -130,6 +139,7 @@ func Parse(file string, content []byte) (*Workflow, error) {
 	}
 	w.Name, _ = document["name"].(string)
 	checkReferences(document, report)
+	checkSources(document, report)
 	for i := range found {
 		found[i].Line = at.line(found[i].Path)
 	}
@@ -150,16 +160,90 @@ func canonical(document map[string]any) map[string]any {
 	document["sluice"] = json.Number("1")
 	tidied := fileShape.tidy(document).(map[string]any) // an object stays one
 	eachNode(tidied, func(_ string, n map[string]any) {
-		config, _ := n["config"].(map[string]any)
-		if source, isText := config["source"].(string); isText && n["type"] == "code" && strings.Contains(source, "\n") {
-			var lines []any
-			for line := range strings.SplitSeq(source, "\n") {
-				lines = append(lines, line)
+		if position, ok := n["position"].(map[string]any); ok {
+			for _, side := range []string{"x", "y"} {
+				if position[side] == nil {
+					position[side] = json.Number("0")
+				}
 			}
-			config["source"] = lines
+		}
+		eachSource(n, func(config map[string]any) {
+			if source := joined(config["source"]); strings.Contains(source, "\n") {
+				var lines []any
+				for line := range strings.SplitSeq(source, "\n") {
+					lines = append(lines, line)
+				}
+				config["source"] = lines
+			} else if config["source"] != nil {
+				config["source"] = source
+			}
+		})
+	})
+	eachOf(tidied, "triggers", func(_ string, one map[string]any) {
+		hook, _ := one["hook"].(map[string]any)
+		ranges, _ := hook["allowFrom"].([]any)
+		for i, r := range ranges {
+			ranges[i] = spelledRange(r)
 		}
 	})
 	return tidied
+}
+
+// eachSource calls do with the configuration of a node with code.
+func eachSource(n map[string]any, do func(config map[string]any)) {
+	if config, ok := n["config"].(map[string]any); ok && n["type"] == "code" {
+		do(config)
+	}
+}
+
+// joined is code that is given as a text or as a list of its lines.
+func joined(source any) string {
+	lines, isList := source.([]any)
+	if !isList {
+		text, _ := source.(string)
+		return text
+	}
+	texts := make([]string, len(lines))
+	for i, line := range lines {
+		texts[i], _ = line.(string) // [checkSources] has seen to it
+	}
+	return strings.Join(texts, "\n")
+}
+
+func checkSources(document map[string]any, report func(path, message string)) {
+	eachNode(document, func(path string, n map[string]any) {
+		eachSource(n, func(config map[string]any) {
+			path := path + ".config.source"
+			switch source := config["source"].(type) {
+			case nil, string:
+			case []any:
+				for i, line := range source {
+					if _, ok := line.(string); !ok {
+						report(element(path, i), "must be a text")
+					}
+				}
+			default:
+				report(path, "must be a text, or a list of its lines")
+			}
+		})
+	})
+}
+
+// spelledRange is a range of addresses as the gateway spells it.
+func spelledRange(value any) any {
+	text, _ := value.(string)
+	if address, err := netip.ParseAddr(text); err == nil {
+		return address.String()
+	}
+	prefix, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		return value // the gateway says what is wrong
+	case prefix.IsSingleIP():
+		return prefix.Addr().String()
+	default:
+		return prefix.String()
+	}
 }
 
 // eachNode calls do with the path and the members of each node.

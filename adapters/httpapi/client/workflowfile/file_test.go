@@ -126,3 +126,24 @@ func TestTemplatesAreFilesInTheirOneText(t *testing.T) {
 		}
 	}
 }
+
+func TestLargeTextsAreComparedAsAWhole(t *testing.T) {
+	text := func(name string) string {
+		var b strings.Builder
+		for i := range 4000 {
+			fmt.Fprintln(&b, name, i)
+		}
+		return b.String()
+	}
+	got := unified("same\n"+text("a")+"end\n", "same\n"+text("b")+"end\n")
+	if !strings.HasPrefix(got, "@@ -1,4002 +1,4002 @@\n same\n-a 0\n") || !strings.HasSuffix(got, "\n+b 3999\n end\n") || strings.Count(got, "\n") != 8003 {
+		t.Errorf("%d lines, which begin with %.80s", strings.Count(got, "\n"), got)
+	}
+}
+
+func TestValuesThatAreTooDeepAreRefused(t *testing.T) {
+	_, err := Parse("a.json", []byte(strings.Repeat("[", 100_000)))
+	if err == nil || !strings.Contains(err.Error(), "a.json:1: is no JSON: values are more than 200 levels deep in one another") {
+		t.Errorf("%.200v", err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -68,13 +69,16 @@ func (g *Gateway) get(ctx context.Context, path string, options ...client.Option
 }
 
 // all reads every page of a list.
-func (g *Gateway) all(ctx context.Context, path string) (items []record, err error) {
+func (g *Gateway) all(ctx context.Context, path string, filters ...url.Values) (items []record, err error) {
 	for {
 		var page struct {
 			Items   []record `json:"items"`
 			HasMore bool     `json:"hasMore"`
 		}
 		query := url.Values{"limit": {"100"}, "offset": {strconv.Itoa(len(items))}, "sortBy": {"createdAt"}, "sortOrder": {"asc"}}
+		for _, f := range filters {
+			maps.Copy(query, f)
+		}
 		if err := g.do(ctx, http.MethodGet, path, query, nil, &page); err != nil {
 			return nil, err
 		}
@@ -160,11 +164,12 @@ func (g *Gateway) read(ctx context.Context, wanted map[string]bool) (s *state, f
 }
 
 // readConnections learns of the connections that the workflows may use. One of their sub-tenant comes before a shared one of
-// the same name. Who may not read connections uses none.
+// the same name.
 func (g *Gateway) readConnections(ctx context.Context, into names) error {
 	connections, err := g.all(ctx, "/connections")
 	var refused *client.RequestError
 	if errors.As(err, &refused) && refused.Status == http.StatusForbidden {
+		into.hidden[toConnection] = refused.Body.Message
 		return nil
 	}
 	for _, own := range []bool{true, false} {
@@ -203,9 +208,11 @@ func (g *Gateway) readWorkflow(ctx context.Context, p *present, triggers map[str
 			document[name] = value
 		}
 	}
-	attached := triggers[p.active.text("id")]
-	if p.newest.text("id") != p.active.text("id") {
-		attached = append(attached, triggers[p.newest.text("id")]...)
+	attached := triggers[p.active.text("id")] // those of a draft are whoever's draws it
+	if p.active == nil {
+		if attached, err = g.all(ctx, "/triggers", url.Values{"workflowId": {p.record.text("id")}}); err != nil {
+			return nil, err
+		}
 	}
 	found, err := g.readTriggers(ctx, p, attached)
 	if err != nil {
@@ -280,6 +287,9 @@ func (p *present) describe(document map[string]any, known names) (described map[
 	report := func(path, message string) {
 		found = append(found, Problem{File: p.Name, Path: path, Message: message})
 	}
+	name := document["name"]
+	document = known.named(document, report).(map[string]any) // an object stays one, and this one is a copy
+	document["name"] = name
 	triggerNames := map[string]string{}
 	for _, f := range p.triggers {
 		triggerNames[f.record.text("id")] = f.record.text("name")
@@ -296,11 +306,8 @@ func (p *present) describe(document map[string]any, known names) (described map[
 		}
 		delete(config, "_triggerId")
 	})
-	name := document["name"]
-	document = known.named(document, report).(map[string]any) // an object stays one
-	document["name"] = name
 	replaced("", document["nodes"], func(path string, value any) (any, bool) {
-		if value == redacted {
+		if text, _ := value.(string); strings.Contains(text, redacted) {
 			report("nodes"+path, "is hidden from this key, which may only read; use a connection there, or a key that may change workflows")
 		}
 		return nil, false

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -14,7 +15,7 @@ type places map[string]int
 func placesIn(content []byte, report func(path, message string)) (places, int, error) {
 	r := placeReader{dec: json.NewDecoder(bytes.NewReader(content)), content: content, found: places{}, report: report}
 	r.dec.UseNumber()
-	err := r.value("")
+	err := r.value("", 0)
 	if err == nil {
 		if _, err = r.dec.Token(); err == nil {
 			err = errors.New("more stands behind the workflow")
@@ -42,7 +43,13 @@ func (r placeReader) line(offset int64) int {
 	return 1 + bytes.Count(r.content[:min(offset, int64(len(r.content)))], []byte("\n"))
 }
 
-func (r placeReader) value(path string) error {
+// maxDepth is how deep values may be in one another; the gateway takes fewer.
+const maxDepth = 200
+
+func (r placeReader) value(path string, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("values are more than %d levels deep in one another", maxDepth)
+	}
 	token, err := r.dec.Token()
 	if err != nil {
 		return err
@@ -59,13 +66,13 @@ func (r placeReader) value(path string) error {
 			if _, repeats := r.found[at]; repeats {
 				r.report(at, "stands here twice")
 			}
-			if err := r.value(at); err != nil {
+			if err := r.value(at, depth+1); err != nil {
 				return err
 			}
 		}
 	case json.Delim('['):
 		for i := 0; r.dec.More(); i++ {
-			if err := r.value(element(path, i)); err != nil {
+			if err := r.value(element(path, i), depth+1); err != nil {
 				return err
 			}
 		}

@@ -172,7 +172,7 @@ func (w *Workflow) explain(step string, err error) error {
 		path = part.path
 	}
 	refused, ok := errors.AsType[*client.RequestError](err)
-	if !ok {
+	if !ok || refused.Body.Code == "" { // which is not the gateway's
 		if problems, ok := errors.AsType[Problems](err); ok {
 			return problems
 		}

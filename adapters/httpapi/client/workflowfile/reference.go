@@ -2,6 +2,7 @@ package workflowfile
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -67,14 +68,19 @@ func (w *Workflow) calls() (names []string) {
 	return names
 }
 
+// identifier is one of a connection or of a workflow.
+var identifier = regexp.MustCompile(`^(conn|wf)_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
+
 // names are what stands for identifiers, and the other way around.
 type names struct {
 	ids map[string]map[string][]string // by kind and name
 	of  map[string][2]string           // kind and name, by identifier
+
+	hidden map[string]string // by kind: why the key may not read them
 }
 
 func newNames() names {
-	return names{map[string]map[string][]string{toConnection: {}, toWorkflow: {}}, map[string][2]string{}}
+	return names{map[string]map[string][]string{toConnection: {}, toWorkflow: {}}, map[string][2]string{}, map[string]string{}}
 }
 
 func (n names) add(kind, name, id string) {
@@ -87,6 +93,9 @@ func (n names) id(kind, name string) (id, problem string) {
 	what := strings.TrimPrefix(kind, "$")
 	switch found := n.ids[kind][name]; len(found) {
 	case 0:
+		if why := n.hidden[kind]; why != "" {
+			return "", fmt.Sprintf("names the %s %q, and this key may not read them: %s", what, name, why)
+		}
 		return "", fmt.Sprintf("the gateway has no %s that is called %q", what, name)
 	case 1:
 		return found[0], ""
@@ -101,6 +110,9 @@ func (n names) named(value any, report func(path, message string)) any {
 		id, _ := value.(string)
 		kindAndName, known := n.of[id]
 		if !known {
+			if identifier.MatchString(id) {
+				report(path, fmt.Sprintf("is %s, of which this key is shown no name", id))
+			}
 			return nil, false
 		}
 		kind, name := kindAndName[0], kindAndName[1]

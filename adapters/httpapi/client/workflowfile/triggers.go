@@ -11,7 +11,7 @@ import (
 // planTriggers makes, changes and removes the triggers of the workflow and their hooks. Those of an active version change with
 // what they start: once the file is published.
 func (p *Plan) planTriggers(t *target) {
-	unpublished := t.current.active != nil && t.version != t.current.active.text("id") && !p.options.Publish
+	unpublished := t.current.active != nil && t.version != t.current.active.text("id") && (!p.options.Publish || t.file.draft())
 	theirs, key := map[string]map[string]any{}, keys()
 	eachOf(t.current.document, "triggers", func(_ string, one map[string]any) { theirs[key(one)] = one })
 	key = keys()
