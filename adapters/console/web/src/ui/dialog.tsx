@@ -9,7 +9,8 @@ import { Form } from "./form";
 type Props = {
   title: ReactNode;
   description?: ReactNode;
-  onClose: () => void;
+  /** Without it, only what the dialog asks for ends it. */
+  onClose?: () => void;
   /** Whether neither Escape nor a click beside the dialog closes it, as where something is shown once. */
   isSticky?: boolean;
   isWide?: boolean;
@@ -23,7 +24,7 @@ export function Dialog({ title, description, onClose, isSticky, isWide, children
   const holds = (selector: string) => Boolean(content.current?.querySelector(selector));
   const isBusy = () => holds('button[aria-busy="true"]');
   return (
-    <Radix.Root open onOpenChange={(open) => !open && !isBusy() && onClose()}>
+    <Radix.Root open onOpenChange={(open) => !open && !isBusy() && onClose?.()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-[#0008]" />
         <Radix.Content
@@ -42,9 +43,11 @@ export function Dialog({ title, description, onClose, isSticky, isWide, children
               <Radix.Title className="text-lg font-semibold">{title}</Radix.Title>
               <Radix.Description className={description ? "mt-1 text-quiet" : "sr-only"}>{description ?? title}</Radix.Description>
             </div>
-            <Radix.Close asChild>
-              <IconButton label={t`Close`} icon={X} />
-            </Radix.Close>
+            {onClose && (
+              <Radix.Close asChild>
+                <IconButton label={t`Close`} icon={X} />
+              </Radix.Close>
+            )}
           </div>
           {children}
         </Radix.Content>
@@ -58,7 +61,8 @@ export function DialogButtons({ children }: { children: ReactNode }) {
   return <div className="mt-2 flex flex-wrap justify-end gap-2">{children}</div>;
 }
 
-type FormDialogProps = Pick<Props, "title" | "description" | "isWide" | "onClose" | "children"> & {
+type FormDialogProps = Pick<Props, "title" | "description" | "isWide" | "children"> & {
+  onClose: () => void;
   /** The request that the form makes, as a mutation gives it. */
   request: { error: unknown; isPending: boolean };
   onSubmit: (form: FormData) => void;
@@ -105,7 +109,7 @@ export function FormDialog({ request, onSubmit, action, dismiss, autoComplete, c
   );
 }
 
-type ShownOnceProps = Pick<Props, "description" | "onClose"> & { title: string; text: string; children?: ReactNode };
+type ShownOnceProps = Pick<Props, "description"> & { onClose: () => void; title: string; text: string; children?: ReactNode };
 
 /** Shows a text that nobody can see again, such as a key, until somebody says that it was copied. */
 export function ShownOnceDialog({ title, description, text, onClose, children }: ShownOnceProps) {

@@ -34,6 +34,6 @@ export { Empty, Fact, Facts, MetadataFacts, Page, Section, Skeleton, UnreadPage 
 export { metadataPatch, type Pair, pairsOf } from "./pairs";
 export { Scroll } from "./scroll";
 export { type Parameters, pageOf, useSearchParameters } from "./search";
-export { useShortcut } from "./shortcuts";
+export { hasOwnUndo, useShortcut } from "./shortcuts";
 export { relative, Time } from "./time";
 export { attempt, toast, toastError } from "./toast";

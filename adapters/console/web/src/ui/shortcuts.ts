@@ -38,6 +38,10 @@ export function match(all: Shortcut[], rest: string, key: string): { found?: Sho
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 
+/** Says whether undo and redo are the browser's own: in a dialog, and in fields that are marked so. */
+export const hasOwnUndo = (target: EventTarget | null) =>
+  document.querySelector('[role="dialog"],[role="alertdialog"]') !== null || (target as Element | null)?.closest?.("[data-own-undo]") != null;
+
 /** Listens to keys. Returns what ends it. */
 export function listenToKeys(): () => void {
   let rest = "";
@@ -47,6 +51,7 @@ export function listenToKeys(): () => void {
     if (event.altKey || event.defaultPrevented || event.repeat) return;
     if (!hasModifier && (isTyping(event.target) || document.querySelector('[role="dialog"],[role="alertdialog"],[role="menu"]'))) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (hasModifier && (key === "z" || key === "y") && hasOwnUndo(event.target)) return;
     const { found, rest: next } = match(shortcuts(), hasModifier ? "" : rest, hasModifier ? `mod+${key}` : key);
     rest = next;
     clearTimeout(timer);

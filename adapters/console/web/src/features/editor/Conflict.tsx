@@ -23,7 +23,12 @@ export function Conflict() {
   const { conflicts } = conflict;
   const settle = () => {
     setBusy(true);
-    void editing.settle((one) => choices[keyOf(one)] ?? "mine").finally(() => setBusy(false));
+    void editing
+      .settle((one) => choices[keyOf(one)] ?? "mine")
+      .finally(() => {
+        setBusy(false);
+        setChoices({});
+      });
   };
   return (
     <Dialog
@@ -31,7 +36,6 @@ export function Conflict() {
       description={t`All other changes of both sides are kept. Choose what these shall be.`}
       isSticky
       isWide
-      onClose={() => {}}
     >
       <div className="flex flex-col gap-4">
         {conflicts.map((one) => {

@@ -1,10 +1,10 @@
 import { useLingui } from "@lingui/react/macro";
 import { Spline, Trash2, X } from "lucide-react";
 import { FieldErrors, IconButton, Scroll, SelectField, TextArea, TextField } from "@/ui";
-import { removeSelected } from "./actions";
+import { changeEdge, removeSelected } from "./actions";
 import { canFail, outputsOf, typeOf } from "./catalogue";
 import { useEditor, useFindings, useGraph, useIsReadOnly } from "./context";
-import { type EdgeChange, edgeKey, type GraphEdge } from "./model";
+import type { EdgeChange, GraphEdge } from "./model";
 import { useOutputName } from "./NodeCard";
 import { FindingList } from "./NodePanel";
 
@@ -20,10 +20,7 @@ export function EdgePanel({ id, edge }: { id: string; edge: GraphEdge }) {
   if (!source || !target) return null;
   const members = Object.keys(typeOf(editor.types, source)?.outputSchema ?? {});
   const outputs = [...new Set(["", ...outputsOf(source, Object.values(edges)), ...(canFail(source) ? ["onError"] : []), ...members])];
-  const change = (changed: EdgeChange) => {
-    editor.editing.run({ do: "changeEdge", edge: id, change: changed }, `edge:${edge.sourceNodeId}:${edge.targetNodeId}`);
-    editor.view.setState({ edges: [edgeKey({ ...edge, ...changed })] });
-  };
+  const change = (changed: EdgeChange) => changeEdge(editor, id, changed);
   return (
     <section aria-label={t`Edge`} className="flex min-h-0 flex-1 flex-col">
       <header className="flex items-center gap-2 border-b border-line py-2 pr-2 pl-4">

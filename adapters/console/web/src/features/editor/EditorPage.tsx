@@ -121,11 +121,15 @@ function Leaving() {
     withResolver: true,
   });
   if (status !== "blocked") return null;
+  const leave = () => {
+    editing.stop();
+    proceed();
+  };
   return (
     <Dialog title={t`Leave without saving?`} description={t`The last changes could not be saved. They are lost if you leave now.`} onClose={reset}>
       <DialogButtons>
         <Button label={t`Stay`} onClick={reset} />
-        <Button look="danger" label={t`Leave, and lose them`} onClick={proceed} />
+        <Button look="danger" label={t`Leave, and lose them`} onClick={leave} />
       </DialogButtons>
     </Dialog>
   );

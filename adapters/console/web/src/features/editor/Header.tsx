@@ -1,4 +1,5 @@
 import { useLingui } from "@lingui/react/macro";
+import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useReactFlow } from "@xyflow/react";
 import {
@@ -22,6 +23,7 @@ import { EventDialog } from "@/parts";
 import { attempt, Button, IconButton, Link, toast, toastError, useShortcut } from "@/ui";
 import { Compare } from "./Compare";
 import { useEditor, useGraph, useIsReadOnly, useSession, useView } from "./context";
+import { validation } from "./findings";
 import { Publish } from "./Publish";
 import { SaveState } from "./SaveState";
 import { tidyPlaces } from "./tidy";
@@ -29,7 +31,8 @@ import { tidyPlaces } from "./tidy";
 /** What the workflow is called, whether it is saved, and what can be done with all of it. */
 export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
   const { t } = useLingui();
-  const { api, id: tenantId, can } = useTenant();
+  const { api, client, id: tenantId, can } = useTenant();
+  const queries = useQueryClient();
   const { editing, view, findings } = useEditor();
   const isReadOnly = useIsReadOnly();
   const number = useSession((session) => session.number);
@@ -51,6 +54,10 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
     editing.run({ do: "move", to: await tidyPlaces(graph) });
     requestAnimationFrame(() => void fitView({ maxZoom: 1, padding: 0.15, duration: 200 }));
   };
+  /** Begins a draft; what stands against it is said by the state of saving. */
+  const begin = async () => {
+    if (!(await editing.saveAsDraft())) throw new Error(t`The draft could not be saved.`);
+  };
   const add = () => {
     const { nodes } = view.getState();
     view.setState({ adding: nodes.length === 1 && nodes[0] ? { insertion: { after: nodes[0] } } : {}, nodes: [], edges: [] });
@@ -58,7 +65,8 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
   /** Saves first; and who has something to mend is shown what. */
   const ask = async (what: "publish" | "run") => {
     if (!(await editing.flush())) return toast(t`The last changes could not be saved.`);
-    if (what === "publish" && errors > 0) view.setState({ isListingProblems: true });
+    const isRefused = what === "publish" && (await queries.fetchQuery(validation(client, editing))).some(({ isWarning }) => !isWarning);
+    if (isRefused) view.setState({ isListingProblems: true });
     else setAsks(what);
   };
   useShortcut({ keys: "l", label: isList ? t`Show the graph` : t`Show a list`, run: () => view.setState({ isList: !isList }) });
@@ -111,30 +119,22 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
           <Button
             icon={Play}
             label={<span className="max-sm:sr-only">{t({ message: "Run", context: "to run" })}</span>}
-            onClick={() => void ask("run")}
+            onClick={() => void ask("run").catch(toastError)}
           />
         )}
         {isReadOnly && can("editor") && isFormer && <Button icon={History} label={t`Make it active again`} onClick={() => setAsks("publish")} />}
         {isReadOnly && can("editor") && (
-          <Button
-            look="primary"
-            icon={Pencil}
-            label={t`Edit`}
-            onClick={() => void attempt(begin(editing.saveAsDraft), t`A new draft begins with this version`)}
-          />
+          <Button look="primary" icon={Pencil} label={t`Edit`} onClick={() => void attempt(begin(), t`A new draft begins with this version`)} />
         )}
-        {!isReadOnly && <Button look="primary" icon={Rocket} label={t`Publish`} disabled={isEmpty} onClick={() => void ask("publish")} />}
+        {!isReadOnly && (
+          <Button look="primary" icon={Rocket} label={t`Publish`} disabled={isEmpty} onClick={() => void ask("publish").catch(toastError)} />
+        )}
       </div>
       {asks === "publish" && <Publish onClose={() => setAsks(null)} />}
       {asks === "compare" && <Compare onClose={() => setAsks(null)} />}
       {asks === "run" && <RunVersion onClose={() => setAsks(null)} />}
     </header>
   );
-}
-
-/** Begins a draft; what stands against it is said by the state of saving. */
-async function begin(saveAsDraft: () => Promise<boolean>) {
-  if (!(await saveAsDraft())) throw new Error("The draft could not be saved.");
 }
 
 /** Runs the version as it is, with all effects. */

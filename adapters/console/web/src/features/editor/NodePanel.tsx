@@ -7,7 +7,7 @@ import { removeSelected } from "./actions";
 import { calledWorkflow, canFail, iconOf, runsBody, startsRuns, typeOf } from "./catalogue";
 import { useEditor, useFindings, useGraph, useIsReadOnly } from "./context";
 import { FieldOwner } from "./ExpressionField";
-import { Help, SchemaFields } from "./fields";
+import { Help, RemoveItem, SchemaFields } from "./fields";
 import type { Finding } from "./findings";
 import type { GraphNode, NodeChange } from "./model";
 import { TryNode } from "./TryNode";
@@ -20,7 +20,7 @@ const errorsOf = (findings: Finding[]) =>
 export function NodePanel({ node }: { node: GraphNode }) {
   const { t } = useLingui();
   const editor = useEditor();
-  const { id: tenantId } = useTenant();
+  const { id: tenantId, can } = useTenant();
   const isReadOnly = useIsReadOnly();
   const findings = useFindings("node", node.id);
   const { edges } = useGraph();
@@ -32,6 +32,11 @@ export function NodePanel({ node }: { node: GraphNode }) {
   }, [editor.view]);
   const Icon = iconOf(node.type);
   const change = (changed: NodeChange, field: string) => editor.editing.run({ do: "change", node: node.id, change: changed }, `${node.id}:${field}`);
+  const removeItem = (name: string, at: number) => {
+    const isCase = node.type === "switch" && name === "config.cases";
+    if (isCase) editor.editing.run({ do: "removeCase", node: node.id, at });
+    return isCase;
+  };
   const schemas = type?.configSchema ?? {};
   const isShown = ({ path }: Finding) =>
     path === "name" ||
@@ -62,12 +67,14 @@ export function NodePanel({ node }: { node: GraphNode }) {
                 maxLength={255}
                 onChange={({ target }) => change({ name: target.value }, "name")}
               />
-              <SchemaFields
-                name="config"
-                schemas={schemas}
-                value={node.config}
-                onChange={(config) => change({ config: config as GraphNode["config"] }, "config")}
-              />
+              <RemoveItem value={removeItem}>
+                <SchemaFields
+                  name="config"
+                  schemas={schemas}
+                  value={node.config}
+                  onChange={(config) => change({ config: config as GraphNode["config"] }, "config")}
+                />
+              </RemoveItem>
               <CalledWorkflow node={node} />
               {startsRuns(node.type) && <Link to={`/t/${tenantId}/triggers?workflowId=${editor.workflowId}`}>{t`Its triggers`}</Link>}
               <TextArea
@@ -90,7 +97,7 @@ export function NodePanel({ node }: { node: GraphNode }) {
             </fieldset>
           </FieldErrors>
         </FieldOwner>
-        <TryNode node={node} />
+        {can("editor") && <TryNode node={node} />}
         <p className="text-xs text-quiet">
           {t`Expressions call it`} <code>nodes.{node.id}</code>
         </p>

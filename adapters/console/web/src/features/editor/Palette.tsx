@@ -27,6 +27,7 @@ export function Palette() {
         <input
           ref={search}
           type="search"
+          data-own-undo
           aria-label={t`Search nodes`}
           placeholder={t`Search nodes`}
           className={`${inputLook} pl-8`}

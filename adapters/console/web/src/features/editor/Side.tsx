@@ -42,7 +42,7 @@ export function Side() {
       ) : node ? (
         <NodePanel key={node.id} node={node} />
       ) : (
-        <EdgePanel key={edge} id={edge} edge={graph.edges[edge] as (typeof graph.edges)[string]} />
+        <EdgePanel id={edge} edge={graph.edges[edge] as (typeof graph.edges)[string]} />
       )}
     </aside>
   );

@@ -37,6 +37,7 @@ export function TryNode({ node }: { node: GraphNode }) {
               <span className="font-medium">{t`Input`}</span>
               <span className="text-xs text-quiet">{t`JSON. Without it, the node gets what the sample data of those before it bring.`}</span>
               <textarea
+                data-own-undo
                 rows={3}
                 spellCheck={false}
                 className={`${inputLook} font-mono`}
@@ -74,6 +75,7 @@ export function TryNode({ node }: { node: GraphNode }) {
             <span className="font-medium">{t`Sample data`}</span>
             <span className="text-xs text-quiet">{t`What the node gives when others are tried. Runs do not look at it.`}</span>
             <textarea
+              data-own-undo
               rows={4}
               spellCheck={false}
               className={`${inputLook} font-mono`}

@@ -1,6 +1,6 @@
 import { type NodeType, newNode, rememberType } from "./catalogue";
 import { containerAt, freePlace, inset, placeBehind, placeOf, sizesOf } from "./layout";
-import { clipOf, type Editing, type Graph, leads, readClip, writeClip } from "./model";
+import { clipOf, type EdgeChange, type Editing, type Graph, leads, readClip, writeClip } from "./model";
 import type { Target, ViewStore } from "./view";
 
 type Place = { x: number; y: number };
@@ -64,6 +64,15 @@ export function removeSelected({ editing, view }: Editor) {
   const { nodes, edges } = view.getState();
   editing.run({ do: "remove", nodes, edges });
   view.setState({ nodes: [], edges: [] });
+}
+
+/** Changes an edge, which stays selected though its key may be another one then. Letters in a row are one step. */
+export function changeEdge(editor: Editor, id: string, change: EdgeChange) {
+  const { edges } = graphOf(editor);
+  const edge = edges[id];
+  if (!edge) return;
+  editor.editing.run({ do: "changeEdge", edge: id, change }, `edge:${edge.sourceNodeId}:${edge.targetNodeId}`);
+  editor.view.setState({ edges: [Object.keys(graphOf(editor).edges).find((key) => !(key in edges)) ?? id] });
 }
 
 /** Moves what is selected by keys: presses in a row are one step. */

@@ -1,6 +1,6 @@
 import { useLingui } from "@lingui/react/macro";
 import { Plus, X } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { createContext, type ReactNode, use, useState } from "react";
 import type { Schemas } from "@/api";
 import { RecordField } from "@/parts";
 import { Button, CheckField, Field, IconButton, inputLook, SelectField, TextArea, TextField } from "@/ui";
@@ -14,6 +14,9 @@ type Props = {
   value: unknown;
   onChange: (value: unknown) => void;
 };
+
+/** Removes an item of an array where more hangs on it than its value, and says whether it has. */
+export const RemoveItem = createContext<(name: string, at: number) => boolean>(() => false);
 
 /** The fields of an object by their schemas, in their order. What has no value is left out of it. */
 export function SchemaFields({
@@ -150,7 +153,9 @@ function ArrayField({ name, schema, value, onChange, base }: Props & Base) {
   const items = Array.isArray(value) ? value : [];
   const schemaOfItem = schema.items as Schema;
   const put = (at: number, next: unknown) => onChange(items.map((one, place) => (place === at ? (next ?? null) : one)));
+  const removeItem = use(RemoveItem);
   const without = (at: number) => {
+    if (removeItem(name, at)) return;
     const left = items.filter((_, place) => place !== at);
     onChange(left.length > 0 ? left : undefined);
   };

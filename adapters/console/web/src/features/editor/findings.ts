@@ -1,12 +1,15 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useStore } from "zustand";
-import { type Schemas, useTenant } from "@/api";
+import { ApiError, type Schemas, useTenant } from "@/api";
 import type { Editing, Graph } from "./model";
+import { refusalOf } from "./server";
 
 /** Something that the server finds: of a node, of an edge, or of the whole version. */
 export type Finding = { of?: "node" | "edge"; id?: string; path: string; message: string; isWarning: boolean };
 export type Findings = Finding[];
+
+const none: Findings = [];
 
 type Found = Pick<Schemas["Violation"], "field" | "message">;
 
@@ -22,25 +25,44 @@ export function placed(found: Found[], isWarning: boolean, { nodes, edges }: Gra
 
 export const findingsOf = (findings: Findings, of: "node" | "edge", id: string) => findings.filter((one) => one.of === of && one.id === id);
 
-const none: Findings = [];
+/** Asks the server about the version as it was saved last. What it finds depends on connections and other workflows, too. */
+export function validation(client: ReturnType<typeof useTenant>["client"], editing: Editing) {
+  const { versionId, etag, base } = editing.store.getState();
+  return {
+    queryKey: ["editor", "validate", versionId, etag],
+    queryFn: async (): Promise<Findings> => {
+      const { data } = await client.POST("/workflow-versions/{id}/validate", { params: { path: { id: versionId } } });
+      const { details = [], warnings = [] } = data ?? {};
+      return [...placed(details, false, base), ...placed(warnings, true, base)];
+    },
+  };
+}
 
-/** What stands against publishing the version as it was saved last, and what is hardly meant. */
+/** Why the gateway did not take what was sent last. */
+export function refused(failure: unknown, sent: Graph | undefined): Findings {
+  if (!(failure instanceof ApiError) || !sent || refusalOf(failure) !== "refused") return none;
+  return failure.details.length > 0 ? placed(failure.details, false, sent) : [{ path: "", message: failure.message, isWarning: false }];
+}
+
+/** What stands against saving, or else against publishing the version as it was saved last, and what is hardly meant. */
 export function useServerFindings(editing: Editing): Findings {
   const { client, can } = useTenant();
   const versionId = useStore(editing.store, (session) => session.versionId);
-  const etag = useStore(editing.store, (session) => session.etag);
-  const { data } = useQuery({
-    queryKey: ["editor", "validate", versionId, etag],
+  useStore(editing.store, (session) => session.etag); // each state is asked about
+  const { data = none } = useQuery({
+    ...validation(client, editing),
     enabled: versionId !== "" && can("editor"),
-    staleTime: Number.POSITIVE_INFINITY,
+    staleTime: 5_000,
     placeholderData: keepPreviousData,
-    queryFn: async () => {
-      const { base } = editing.store.getState();
-      const { data: answer } = await client.POST("/workflow-versions/{id}/validate", { params: { path: { id: versionId } } });
-      const { details = [], warnings = [] } = answer ?? {};
-      return [...placed(details, false, base), ...placed(warnings, true, base)];
-    },
   });
   const graph = useStore(editing.store, ({ history }) => history.graph);
-  return useMemo(() => data?.filter(({ of, id = "" }) => !of || (of === "node" ? id in graph.nodes : id in graph.edges)) ?? none, [data, graph]);
+  const failure = useStore(editing.store, (session) => session.failure);
+  const failed = useStore(editing.store, (session) => session.failed);
+  return useMemo(() => {
+    const against = refused(failure, failed);
+    const others = data.filter(
+      ({ of, id, path, message }) => !against.some((one) => one.of === of && one.id === id && one.path === path && one.message === message),
+    );
+    return [...against, ...others].filter(({ of, id = "" }) => !of || (of === "node" ? id in graph.nodes : id in graph.edges));
+  }, [data, graph, failure, failed]);
 }

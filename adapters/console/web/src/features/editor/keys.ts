@@ -1,6 +1,6 @@
 import { useLingui } from "@lingui/react/macro";
 import { type RefObject, useEffect } from "react";
-import { toast, useShortcut } from "@/ui";
+import { hasOwnUndo, toast, useShortcut } from "@/ui";
 import { copySelected, nudge, pasteText, removeSelected } from "./actions";
 import { useEditor, useIsReadOnly } from "./context";
 import { grid } from "./layout";
@@ -25,6 +25,7 @@ export function useHistoryKeys() {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || !event.shiftKey || event.key.toLowerCase() !== "z") return;
+      if (hasOwnUndo(event.target)) return;
       event.preventDefault();
       editing.redo();
     };

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { clipOf, readClip, writeClip } from "./clip";
 import { apply, type Command } from "./commands";
 import { node } from "./fixtures";
-import { edgeKey, emptyGraph, type Graph, type GraphNode } from "./graph";
+import { edgeKey, emptyGraph, type Graph, type GraphEdge, type GraphNode } from "./graph";
 
-const edge = (sourceNodeId: string, targetNodeId: string, sourceOutputKey?: string) => ({
+const edge = (sourceNodeId: string, targetNodeId: string, sourceOutputKey?: string): GraphEdge => ({
   sourceNodeId,
   targetNodeId,
   ...(sourceOutputKey ? { sourceOutputKey } : {}),
 });
-const graph = (nodes: GraphNode[], edges: ReturnType<typeof edge>[] = []): Graph => ({
+const graph = (nodes: GraphNode[], edges: GraphEdge[] = []): Graph => ({
   nodes: Object.fromEntries(nodes.map((one) => [one.id, one])),
   edges: Object.fromEntries(edges.map((one) => [edgeKey(one), one])),
   pins: {},
@@ -27,6 +27,31 @@ test("a node that goes takes its body and edges along, and its neighbours are co
   const loop = graph([node("a"), node("loop"), node("inner", { parentId: "loop" }), node("b")], [edge("a", "loop"), edge("loop", "b")]);
   expect(run(loop, { do: "remove", nodes: ["loop"], edges: [] })).toEqual(graph([node("a"), node("b")], [edge("a", "b")]));
   expect(run(loop, { do: "remove", nodes: ["loop", "b"], edges: [] })).toEqual(graph([node("a")]));
+});
+
+test("a node that goes takes what stands before the edge behind it along", () => {
+  const guarded = graph([node("a"), node("b"), node("c")], [edge("a", "b"), { ...edge("b", "c"), condition: "result > 1" }]);
+  expect(run(guarded, { do: "remove", nodes: ["b"], edges: [] })).toEqual(graph([node("a"), node("c")]));
+});
+
+test("a node is not added to the body of one that is gone", () => {
+  const some = graph([node("a")]);
+  expect(run(some, { do: "add", node: node("b", { parentId: "gone" }) })).toBe(some);
+});
+
+test("a case that goes takes the edges of its branch along, and the later ones keep theirs", () => {
+  const cases = (...when: string[]) => node("s", { type: "switch", config: { expression: "input.kind", cases: when } });
+  const ends = ["a", "b", "c", "d"].map((id) => node(id));
+  const all = [edge("s", "a", "case-0"), edge("s", "b", "case-1"), edge("s", "c", "case-2"), edge("s", "d", "default"), edge("a", "d", "case-2")];
+  const some = graph([cases("x", "y", "z"), ...ends], all);
+  const without = run(some, { do: "removeCase", node: "s", at: 1 });
+  expect(without).toEqual(
+    graph([cases("x", "z"), ...ends], [edge("s", "a", "case-0"), edge("s", "c", "case-1"), edge("s", "d", "default"), edge("a", "d", "case-2")]),
+  );
+  expect(run(without, { do: "removeCase", node: "s", at: 0 }, { do: "removeCase", node: "s", at: 0 })).toEqual(
+    graph([node("s", { type: "switch", config: { expression: "input.kind" } }), ...ends], [edge("s", "d", "default"), edge("a", "d", "case-2")]),
+  );
+  expect(run(some, { do: "removeCase", node: "s", at: 3 })).toBe(some);
 });
 
 test("an edge that makes a circle, or crosses the border of a body, is not drawn", () => {

@@ -15,6 +15,8 @@ export type Command =
   | { do: "connect"; edge: GraphEdge }
   | { do: "changeEdge"; edge: string; change: EdgeChange }
   | { do: "change"; node: string; change: NodeChange }
+  /** Takes a case from a "switch", whose branches are counted. */
+  | { do: "removeCase"; node: string; at: number }
   | { do: "putInto"; nodes: string[]; parentId: string | undefined; to: Record<string, Place> }
   | { do: "paste"; clip: Clip; at: Place; parentId?: string }
   | { do: "pin"; node: string; value: unknown };
@@ -38,7 +40,7 @@ function connect(graph: Graph, edge: GraphEdge): Graph {
 }
 
 function add(graph: Graph, node: GraphNode, insertion?: Insertion): Graph {
-  if (node.id in graph.nodes) return graph;
+  if (node.id in graph.nodes || (node.parentId !== undefined && !graph.nodes[node.parentId])) return graph;
   const next = { ...graph, nodes: { ...graph.nodes, [node.id]: { ...given(node), position: whole(node.position) } } };
   if (!insertion) return next;
   if ("after" in insertion) return connect(next, { sourceNodeId: insertion.after, targetNodeId: node.id, sourceOutputKey: insertion.output });
@@ -60,7 +62,7 @@ function remove(graph: Graph, ids: string[], edgeKeys: string[]): Graph {
   const into = Object.values(graph.edges).filter(({ targetNodeId }) => targetNodeId === only);
   const out = Object.values(graph.edges).filter(({ sourceNodeId }) => sourceNodeId === only);
   const [before, after] = [into[0], out[0]];
-  if (into.length !== 1 || out.length !== 1 || !before || !after || after.sourceOutputKey) return next;
+  if (into.length !== 1 || out.length !== 1 || !before || !after || after.sourceOutputKey || after.condition) return next;
   return connect(next, { ...before, targetNodeId: after.targetNodeId, targetInputKey: after.targetInputKey });
 }
 
@@ -75,6 +77,22 @@ function changeEdge(graph: Graph, key: string, change: EdgeChange): Graph {
   const edge = given({ ...old, ...change });
   const others = Object.fromEntries(Object.entries(graph.edges).filter(([one]) => one !== key));
   return { ...graph, edges: { ...others, [freeEdgeKey(others, edge)]: edge } };
+}
+
+/** Takes a case from a node, with the edges of its branch. Those of the later cases follow them. */
+function removeCase(graph: Graph, id: string, at: number): Graph {
+  const node = graph.nodes[id];
+  const { cases, ...config } = node?.config ?? {};
+  if (!node || !Array.isArray(cases) || !(at in cases)) return graph;
+  const left = cases.filter((_, place) => place !== at);
+  const edges: Graph["edges"] = {};
+  for (const [key, edge] of Object.entries(graph.edges)) {
+    const branch = edge.sourceNodeId === id ? Number(edge.sourceOutputKey?.match(/^case-(\d+)$/)?.[1] ?? -1) : -1;
+    const moved = { ...edge, sourceOutputKey: `case-${branch - 1}` };
+    if (branch < at) edges[key] = edge;
+    else if (branch > at) edges[freeEdgeKey(edges, moved)] = moved;
+  }
+  return { ...changeNodes(graph, [id], () => ({ ...node, config: left.length > 0 ? { ...config, cases: left } : config })), edges };
 }
 
 /** Puts nodes into the body of another one, or out of it. A node does not get into its own body. */
@@ -99,6 +117,8 @@ export function apply(graph: Graph, command: Command): Graph {
       return changeEdge(graph, command.edge, command.change);
     case "change":
       return changeNodes(graph, [command.node], (node) => ({ ...node, ...command.change }));
+    case "removeCase":
+      return removeCase(graph, command.node, command.at);
     case "putInto":
       return putInto(graph, command.nodes, command.parentId, command.to);
     case "paste": {

@@ -99,6 +99,63 @@ test("what was saved without an answer, and changed by somebody else since, is t
   expect(Object.values(stored.graph.nodes).map(({ id, name }) => [id, name])).toEqual([["a", "theirs"]]);
 });
 
+test("an undo after a lost answer stays undone", async () => {
+  const { server, stored, read } = newServer(graphOf("a"));
+  const { store, run, undo } = edit(server, read());
+  stored.trouble = "lost";
+  run({ do: "change", node: "a", change: { name: "new" } });
+  await vi.advanceTimersByTimeAsync(saveDelay);
+  expect(stored.graph.nodes.a?.name).toBe("new");
+  undo();
+  stored.trouble = "none";
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([store.getState().save, store.getState().history.graph, stored.graph]).toEqual(["saved", graphOf("a"), graphOf("a")]);
+});
+
+test("typing on after a lost answer is no conflict", async () => {
+  const { server, stored, read } = newServer(graphOf("a"));
+  const { store, run } = edit(server, read());
+  const type = (name: string) => run({ do: "change", node: "a", change: { name } });
+  stored.trouble = "offline";
+  type("o");
+  await vi.advanceTimersByTimeAsync(saveDelay);
+  stored.trouble = "lost";
+  type("on");
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(stored.graph.nodes.a?.name).toBe("on");
+  type("one");
+  stored.trouble = "none";
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect([store.getState().save, store.getState().merges, stored.graph.nodes.a?.name]).toEqual(["saved", 0, "one"]);
+});
+
+test("what was thrown away is not saved later", async () => {
+  const { server, stored, read } = newServer();
+  const { run, flush, stop } = edit(server, read());
+  stored.trouble = "offline";
+  run(add("a"));
+  expect(await flush()).toBe(false);
+  stop();
+  stored.trouble = "none";
+  await vi.advanceTimersByTimeAsync(60_000);
+  await flush();
+  expect(stored.writes).toBe(0);
+});
+
+test("undo after settling a conflict leaves what the other side did", async () => {
+  const { server, stored, read, put } = newServer(graphOf("a"));
+  const { run, flush, settle, undo } = edit(server, read());
+  run({ do: "change", node: "a", change: { name: "mine" } });
+  const theirs = apply(apply(stored.graph, { do: "change", node: "a", change: { name: "theirs" } }), add("b"));
+  put(theirs);
+  expect(await flush()).toBe(false);
+  await settle(() => "theirs");
+  expect(stored.graph).toEqual(theirs);
+  undo();
+  await flush();
+  expect(stored.graph).toEqual(theirs);
+});
+
 test("who is signed out keeps what is not saved, and saves it when signed in again", async () => {
   const { server, stored, read } = newServer();
   const { store, run, flush } = edit(server, read());

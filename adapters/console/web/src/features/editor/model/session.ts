@@ -12,7 +12,7 @@ export type Refusal = "stale" | "ended" | "refused" | "unreachable" | "signedOut
 
 export type Server = {
   read: (versionId: string) => Promise<Stored>;
-  /** Saves a draft, or makes a new one where there is none. */
+  /** Saves a draft, or makes a new one where there is none. Answers with the graph that was taken, which is an earlier one where making the draft is repeated; without an `etag` then. */
   write: (graph: Graph, from: { versionId: string; etag: string }, isLeaving: boolean) => Promise<Stored>;
   refusalOf: (failure: unknown) => Refusal;
 };
@@ -42,6 +42,8 @@ export type Session = {
   number?: number;
   save: SaveState;
   failure?: unknown;
+  /** What was sent when it failed. */
+  failed?: Graph;
   conflict?: { theirs: Stored; conflicts: Conflict[] };
   /** How often changes of others were taken in. */
   merges: number;
@@ -67,8 +69,7 @@ export type Editing = {
 };
 
 /** What both sides know, where the answer to what was sent is lost: the nodes that were new in it, and are there now. */
-function withSent(base: Graph, sent: Graph | undefined, theirs: Graph): Graph {
-  if (!sent) return base;
+function withSent(base: Graph, sent: Graph, theirs: Graph): Graph {
   const fresh = Object.entries(sent.nodes).filter(([id]) => !base.nodes[id] && theirs.nodes[id]);
   return fresh.length > 0 ? { ...base, nodes: { ...base.nodes, ...Object.fromEntries(fresh) } } : base;
 }
@@ -86,12 +87,12 @@ export function edit(server: Server, stored: Stored | undefined, isReadOnly = fa
     merges: 0,
   }));
   const { getState: get, setState: set } = store;
-  const isDirty = () => doubtful !== undefined || !sameGraph(get().history.graph, get().base);
+  const isDirty = () => doubtful.length > 0 || !sameGraph(get().history.graph, get().base);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let saving: Promise<void> | undefined;
   let failures = 0;
   let isStopped = false;
-  let doubtful: Graph | undefined; // was sent, and nobody knows whether it was saved
+  let doubtful: Graph[] = []; // were sent, and nobody knows which of them was saved
 
   const schedule = (delay = saveDelay) => {
     clearTimeout(timer);
@@ -115,16 +116,17 @@ export function edit(server: Server, stored: Stored | undefined, isReadOnly = fa
     if (theirs.isPublished || state === "readonly") {
       return set({ history: historyOf(theirs.graph), base: theirs.graph, etag: theirs.etag, number: theirs.number, save: "readonly" });
     }
-    const known = withSent(base, doubtful, theirs.graph);
+    const isOwn = doubtful.some((one) => sameGraph(one, theirs.graph));
+    const known = isOwn ? theirs.graph : doubtful.reduce((so, sent) => withSent(so, sent, theirs.graph), base);
     const { graph: merged, conflicts } = merge(known, history.graph, theirs.graph);
-    doubtful = undefined;
+    doubtful = [];
     if (conflicts.length > 0) return set({ base: known, save: "conflict", conflict: { theirs, conflicts } });
     set({
       history: sameGraph(merged, history.graph) ? history : { ...history, graph: merged },
       base: theirs.graph,
       etag: theirs.etag,
       conflict: undefined,
-      merges: sameGraph(theirs.graph, base) ? merges : merges + 1,
+      merges: sameGraph(theirs.graph, known) ? merges : merges + 1,
       save: sameGraph(merged, theirs.graph) ? "saved" : "unsaved",
     });
     if (isDirty()) schedule();
@@ -134,17 +136,20 @@ export function edit(server: Server, stored: Stored | undefined, isReadOnly = fa
     const { history, versionId, etag } = get();
     const sent = history.graph;
     set({ save: "saving" });
+    if (versionId && !etag) return await catchUp(sent);
     try {
       const answer = await server.write(sent, { versionId, etag }, isLeaving);
       failures = 0;
-      doubtful = undefined;
-      set({ base: sent, etag: answer.etag, versionId: answer.versionId, number: answer.number, failure: undefined });
+      doubtful = [];
+      const { graph: base, ...made } = answer;
+      set({ base, etag: made.etag, versionId: made.versionId, number: made.number, failure: undefined, failed: undefined });
+      if (!made.etag) return await catchUp(base);
       set({ save: isDirty() ? "unsaved" : "saved" });
     } catch (failure) {
       const refusal = server.refusalOf(failure);
       if (refusal === "stale") return await catchUp(sent);
-      if (refusal === "unreachable") doubtful ??= sent;
-      set({ failure, save: refusal === "unreachable" ? "offline" : refusal });
+      if (refusal === "unreachable" && !doubtful.includes(sent)) doubtful.push(sent);
+      set({ failure, failed: sent, save: refusal === "unreachable" ? "offline" : refusal });
     }
   };
 
@@ -152,9 +157,9 @@ export function edit(server: Server, stored: Stored | undefined, isReadOnly = fa
   const catchUp = async (sent: Graph) => {
     try {
       const theirs = await server.read(get().versionId);
-      if (sameGraph(theirs.graph, sent)) {
-        doubtful = undefined;
-        set({ base: sent, etag: theirs.etag });
+      if ([sent, ...doubtful].some((one) => sameGraph(one, theirs.graph))) {
+        doubtful = [];
+        set({ base: theirs.graph, etag: theirs.etag });
         set({ save: isDirty() ? "unsaved" : "saved" });
       } else {
         saving = undefined;
@@ -170,7 +175,7 @@ export function edit(server: Server, stored: Stored | undefined, isReadOnly = fa
     clearTimeout(timer);
     if (saving) return saving;
     const { save: state } = get();
-    if (state === "readonly" || state === "conflict" || state === "ended") return;
+    if (state === "readonly" || state === "conflict" || state === "ended" || isStopped) return;
     if (!isDirty()) return set({ save: "saved" });
     saving = attempt(isLeaving).finally(() => {
       saving = undefined;
@@ -193,11 +198,19 @@ export function edit(server: Server, stored: Stored | undefined, isReadOnly = fa
       const { theirs } = conflict;
       const now = merge(base, history.graph, theirs.graph).conflicts;
       const settled = resolve(base, history.graph, theirs.graph, now, choose);
-      const known = record(history, settled, Date.now());
-      set({ history: known, base: theirs.graph, etag: theirs.etag, conflict: undefined, save: "unsaved", merges: merges + 1 });
+      // It is no step: taking it back would take back what others did.
+      set({
+        history: { ...history, graph: settled },
+        base: theirs.graph,
+        etag: theirs.etag,
+        conflict: undefined,
+        save: "unsaved",
+        merges: merges + 1,
+      });
       await save(false);
     },
     saveAsDraft: async () => {
+      doubtful = [];
       set({ versionId: "", etag: "", base: emptyGraph, save: "unsaved" });
       await save(false);
       return get().save === "saved";
