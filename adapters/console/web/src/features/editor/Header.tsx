@@ -65,7 +65,8 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
   /** Saves first; and who has something to mend is shown what. */
   const ask = async (what: "publish" | "run") => {
     if (!(await editing.flush())) return toast(t`The last changes could not be saved.`);
-    const isRefused = what === "publish" && (await queries.fetchQuery(validation(client, editing))).some(({ isWarning }) => !isWarning);
+    const isRefused =
+      what === "publish" && (await queries.fetchQuery({ ...validation(client, editing), staleTime: 0 })).some(({ isWarning }) => !isWarning);
     if (isRefused) view.setState({ isListingProblems: true });
     else setAsks(what);
   };

@@ -52,7 +52,6 @@ export function useServerFindings(editing: Editing): Findings {
   const { data = none } = useQuery({
     ...validation(client, editing),
     enabled: versionId !== "" && can("editor"),
-    staleTime: 5_000,
     placeholderData: keepPreviousData,
   });
   const graph = useStore(editing.store, ({ history }) => history.graph);
