@@ -51,6 +51,15 @@ export default async ({ page, assert, examine, open, call, tolerate, home }) => 
   await page.waitForTimeout(400); // until the view has moved there
   await examine("editor-drawn");
 
+  // An edge stays selected while letters change what it is known by, and the field keeps the focus.
+  await graph.locator(".react-flow__edge").first().focus();
+  await page.keyboard.press("Enter");
+  const arrives = side.getByLabel(/^Arrives as/);
+  await arrives.pressSequentially("total");
+  assert.equal(await arrives.inputValue(), "total");
+  await arrives.fill("");
+  await saved();
+
   await page.getByRole("button", { name: "Publish", exact: true }).click();
   await page.getByRole("alertdialog").getByText("It is the first one").waitFor();
   await examine("editor-publish");
