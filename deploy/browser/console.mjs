@@ -94,6 +94,8 @@ for (const file of stories) {
   };
   const page = await newPage(signedIn);
 
+  const settled = (shown) => shown.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+
   /** Asks axe about what is shown now, in each look, and takes a picture of it. */
   const examine = async (as, shown = page) => {
     if (looks.length === 0) return;
@@ -102,6 +104,7 @@ for (const file of stories) {
     for (const [at, [colorScheme, width]] of looks.entries()) {
       await shown.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await shown.setViewportSize(viewports[width]);
+      await settled(shown); // parts notice that they scroll once they were laid out
       if (pictures) await shown.screenshot({ path: join(pictures, `${as}-${colorScheme}-${width}.png`) });
       const runOnly = at === 0 ? allRules : { type: "rule", values: [...(colorScheme === looks[0][0] ? [] : rulesOf.colour), ...(width === looks[0][1] ? [] : rulesOf.width)] };
       const { violations } = await shown.evaluate((runOnly) => axe.run(document, { runOnly, resultTypes: ["violations"] }), runOnly);
@@ -110,7 +113,7 @@ for (const file of stories) {
     }
     await shown.emulateMedia({ colorScheme: looks[0][0], reducedMotion: "no-preference" });
     await shown.setViewportSize(viewports.wide);
-    await shown.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+    await settled(shown);
     await shown.evaluate(() => {
       globalThis.isExamined = false;
       globalThis.examinedUntil = performance.now(); // what happened before is told late on a busy machine

@@ -25,7 +25,9 @@ export default async ({ page, assert, examine, open, call }) => {
   await write("payload.cu");
   await page.getByRole("option", { name: /customer/ }).waitFor();
   await examine("editor-completion");
-  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape"); // the pictures may have closed the list
+  await write("payload.cu");
+  await page.getByRole("option", { name: /customer/ }).click();
   await page.keyboard.type(".name + '!'");
   await side.getByText('"Ann!"').waitFor();
   await page.keyboard.press("Escape"); // no list lies over what follows
