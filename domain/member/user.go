@@ -148,10 +148,10 @@ func (u *User) ChooseLanguage(language tenant.Language) error {
 	return nil
 }
 
-// TakeLanguage has a user who comes in for the first time read in the language of the browser, unless whoever made the user has
-// named one; it says whether that changes anything.
+// TakeLanguage has a user whom nothing has changed since they were made read in the language of the browser, unless whoever made
+// the user has named another one than English; it says whether that changes anything.
 func (u *User) TakeLanguage(preferred tenant.Language) bool {
-	if u.HasEntered() || u.state.Language != tenant.English || preferred == tenant.English || !preferred.Valid() {
+	if u.state.Revision > 1 || u.state.Language != tenant.English || preferred == tenant.English || !preferred.Valid() {
 		return false
 	}
 	u.state.Language = preferred

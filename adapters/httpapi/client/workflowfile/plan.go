@@ -134,7 +134,7 @@ func (p *Plan) step(t *target, text string, do func(context.Context) (string, er
 	p.Steps = append(p.Steps, Step{text, t, do})
 }
 
-// Run carries out the steps, and tells of each that is done with what is to be said of it. Where one of a workflow fails, its
+// Run carries out the steps, and calls done after each with what is to be said of it. Where one of a workflow fails, its
 // others are left out, and those of other workflows go on. Running the plan of the same files again does what is left.
 func (p *Plan) Run(ctx context.Context, done func(step Step, note string)) error {
 	var failures []error

@@ -62,7 +62,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
     const { nodes } = view.getState();
     view.setState({ adding: nodes.length === 1 && nodes[0] ? { insertion: { after: nodes[0] } } : {}, nodes: [], edges: [] });
   };
-  /** Saves first; and who has something to mend is shown what. */
+  /** Saves first. Where the gateway finds errors, the list of problems opens. */
   const ask = async (what: "publish" | "run") => {
     if (!(await editing.flush())) return toast(t`The last changes could not be saved.`);
     const isRefused =
