@@ -66,6 +66,12 @@ func (d *Directory) CurrentRegistry(ctx context.Context, owner tenant.ID) (*node
 // many changes, or at the same stamp.
 func (d *Directory) shareRegistry(ctx context.Context, owner tenant.ID, since uint64, stamp string) (*node.Registry, error) {
 	read, err, _ := d.reading.Do(fmt.Sprint(since, " ", stamp, " ", owner), func() (any, error) {
+		d.mu.RLock()
+		found := d.keptRegistry(owner)
+		d.mu.RUnlock()
+		if found.Registry != nil && (stamp == "" || found.stamp == stamp) { // another has read it since it was looked for
+			return found.Registry, nil
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registryTimeout) // others wait for it, too
 		defer cancel()
 		return d.readRegistry(ctx, owner, since)
