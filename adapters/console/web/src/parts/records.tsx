@@ -1,10 +1,10 @@
 import { useLingui } from "@lingui/react/macro";
 import { type ComponentProps, useEffect, useState } from "react";
-import { type Schemas, useTenant } from "@/api";
+import { useTenant } from "@/api";
 import { Combobox, Field, useSearchParameters } from "@/ui";
+import { choicesOf, type Listed } from "./choices";
 
 type Records = "/workflows" | "/connections";
-type Record = { id: string; name: string; kind?: Schemas["ConnectionKind"] };
 
 /** The name of a record, which stands for its identifier until it was read. */
 export function useName(of: Records, id: string | undefined): string {
@@ -18,7 +18,7 @@ export const WorkflowName = ({ id }: { id: string }) => useName("/workflows", id
 type BoxProps = Pick<ComponentProps<typeof Combobox>, "value" | "first" | "onChange" | "className" | "aria-label"> & {
   of: Records;
   /** Which of the records may be chosen, where not all. */
-  takes?: (record: Record) => boolean;
+  takes?: (record: Listed) => boolean;
 };
 
 /** Chooses a workflow or a connection by its name, of however many there are. */
@@ -48,13 +48,13 @@ function RecordBox({ of, takes = () => true, value, ...box }: BoxProps) {
     },
   );
   const isCurrent = typed === search; // what was found for another text is not to be chosen
-  const found: Record[] | undefined = data?.pages.flatMap(({ items }) => items as Record[]).filter(takes);
+  const found: Listed[] | undefined = data?.pages.flatMap(({ items }) => items as Listed[]).filter(takes);
   return (
     <Combobox
       {...box}
       value={value}
       name={name}
-      choices={isCurrent ? found?.map(({ id, name }) => ({ value: id, label: name })) : undefined}
+      choices={isCurrent && found ? choicesOf(found) : undefined}
       onSearch={setTyped}
       onMore={() => isCurrent && hasNextPage && !isFetching && !isFetchNextPageError && void fetchNextPage()}
       error={isCurrent ? error : undefined}

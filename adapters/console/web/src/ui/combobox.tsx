@@ -4,7 +4,12 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { ErrorPanel } from "./error";
 import { inputLook } from "./form";
 
-export type Choice = { value: string; label: string };
+export type Choice = {
+  value: string;
+  label: string;
+  /** Tells those of one name apart. */
+  detail?: string;
+};
 
 type Props = {
   /** What is chosen: its value, empty where nothing is, and its name. */
@@ -37,7 +42,7 @@ export function Combobox({ value, name, first, choices, onChange, onSearch, onMo
   const [at, setAt] = useState(0);
   const list = useRef<HTMLDivElement>(null);
   const isOpen = text !== undefined;
-  const shown = [...(text ? [] : [{ value: "", label: first }]), ...(choices ?? [])];
+  const shown: Choice[] = [...(text ? [] : [{ value: "", label: first }]), ...(choices ?? [])];
   const active = Math.min(at, shown.length - 1);
   const search = (next: string | undefined) => {
     setText(next);
@@ -111,6 +116,7 @@ export function Combobox({ value, name, first, choices, onChange, onSearch, onMo
                 onKeyDown={onKey}
               >
                 {choice.label}
+                {choice.detail && <span className="block truncate text-xs font-normal text-quiet">{choice.detail}</span>}
               </div>
             ))}
           </div>

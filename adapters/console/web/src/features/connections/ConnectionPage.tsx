@@ -4,13 +4,10 @@ import { FlaskConical, Pencil, Power, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTenant } from "@/api";
 import { useReload } from "@/parts";
+import { ConnectionForm, Consent, isNamed, isOAuth, kindWords, memberWords, redacted, shownMember } from "@/parts/connections";
 import { attempt, Button, Fact, Facts, Identifier, Menu, MenuItem, MenuLine, OnOff, Page, Section, Time, toast, UnreadPage } from "@/ui";
-import { ConnectionForm } from "./ConnectionForm";
-import { Consent } from "./Consent";
 import { DeleteConnection } from "./DeleteConnection";
-import { isNamed, isOAuth, redacted, shownMember } from "./secret";
 import { TestConnection } from "./TestConnection";
-import { kindWords, memberWords } from "./words";
 
 export default function ConnectionPage() {
   const { t, i18n } = useLingui();

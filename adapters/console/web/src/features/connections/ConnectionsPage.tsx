@@ -2,9 +2,8 @@ import { useLingui } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
 import { type Schemas, useTenant } from "@/api";
 import { useItems, useReload } from "@/parts";
+import { ConnectionForm, kindWords } from "@/parts/connections";
 import { type Column, Link, ListPage, OnOff, OnOffFilter, SearchFilter, SelectFilter, Time } from "@/ui";
-import { ConnectionForm } from "./ConnectionForm";
-import { kindWords } from "./words";
 
 type Connection = Schemas["Connection"];
 

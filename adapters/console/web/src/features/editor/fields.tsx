@@ -1,11 +1,12 @@
 import { useLingui } from "@lingui/react/macro";
 import { Plus, X } from "lucide-react";
-import { createContext, type ReactNode, use, useState } from "react";
-import type { Schemas } from "@/api";
+import { type ComponentProps, createContext, lazy, type ReactNode, Suspense, use, useState } from "react";
+import { type Schemas, useTenant } from "@/api";
 import { RecordField } from "@/parts";
-import { Button, CheckField, Field, IconButton, inputLook, SelectField, TextArea, TextField } from "@/ui";
-import { ExpressionField } from "./ExpressionField";
-import { isRecord, readNumber, readValue, textOfValue } from "./values";
+import { Button, CheckField, Field, IconButton, inputLook, SelectField, Skeleton, TextArea, TextField } from "@/ui";
+import { useEditor, useGraph, useIsReadOnly } from "./context";
+import { ExpressionField, FieldOwner } from "./ExpressionField";
+import { hostsIn, isRecord, readNumber, readValue, textOfValue } from "./values";
 
 export type Schema = Schemas["FieldSchema"];
 type Props = {
@@ -69,17 +70,35 @@ function SchemaField(props: Props) {
       </Group>
     );
   }
-  const record = recordOf(name, value);
-  if (record)
-    return <RecordField {...base} of={record} first={t`None`} value={String(value ?? "")} onChange={(id) => props.onChange(id || undefined)} />;
+  const record = recordOf(name, schema, value);
+  const chosen = { ...base, value: String(value ?? ""), onChange: (id: string) => props.onChange(id || undefined) };
+  if (record === "/connections") return <ConnectionField {...chosen} />;
+  if (record) return <RecordField {...chosen} of={record} first={t`None`} />;
   return <WrittenField {...props} base={base} />;
 }
 
-/** What is chosen from the tenant's own: connections and workflows. An expression in its place stays text. */
-function recordOf(name: string, value: unknown): "/connections" | "/workflows" | undefined {
+/** What is chosen from the tenant's own: connections, which hold what is secret, and workflows. An expression in its place stays text. */
+function recordOf(name: string, { secret }: Schema, value: unknown): "/connections" | "/workflows" | undefined {
   const isOf = (prefix: string) => value === undefined || value === "" || (typeof value === "string" && value.startsWith(prefix));
-  if (name === "config.connection" && isOf("conn_")) return "/connections";
+  if (secret && /^config\.[^.[]+$/.test(name) && isOf("conn_")) return "/connections";
   return name === "config.workflowId" && isOf("wf_") ? "/workflows" : undefined;
+}
+
+const LazyConnectionField = lazy(() => import("@/parts/connections").then(({ ConnectionField }) => ({ default: ConnectionField })));
+
+/** Chooses a connection; a new one begins with what the node calls. */
+function ConnectionField(field: Omit<ComponentProps<typeof LazyConnectionField>, "isReadOnly">) {
+  const { api } = useTenant();
+  const { workflowId } = useEditor();
+  const isReadOnly = useIsReadOnly();
+  const nodeId = use(FieldOwner);
+  const url = useGraph().nodes[nodeId]?.config.url;
+  const { data: workflow } = api.useQuery("get", "/workflows/{id}", { params: { path: { id: workflowId } } });
+  return (
+    <Suspense fallback={<Skeleton lines={2} />}>
+      <LazyConnectionField {...field} hosts={hostsIn(url)} subTenantId={workflow?.subTenantId} isReadOnly={isReadOnly} />
+    </Suspense>
+  );
 }
 
 const isTexts = (value: unknown): value is Record<string, unknown> =>

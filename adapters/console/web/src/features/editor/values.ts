@@ -18,3 +18,9 @@ export function readNumber(text: string): unknown {
   const number = Number(text);
   return text.trim() !== "" && Number.isFinite(number) && String(number) === text ? number : text;
 }
+
+/** The host of an address, where no expression is to say it. */
+export function hostsIn(url: unknown): string[] {
+  const [, host = ""] = (typeof url === "string" && url.match(/^https?:\/\/([^/?#\s]+)/)) || [];
+  return host === "" || /[{}@]/.test(host) ? [] : [host];
+}

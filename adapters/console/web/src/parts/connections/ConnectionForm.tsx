@@ -8,10 +8,17 @@ import { hostsOf, isNamed, type Kind, membersOf, type Pair, secretOf, shownMembe
 import { kindWords, memberWords } from "./words";
 
 type Connection = Schemas["Connection"];
-type Props = { connection?: Connection; onClose: () => void; onDone: (saved: Connection) => void };
+type Props = {
+  connection?: Connection;
+  /** What the form of a new one begins with. */
+  hosts?: string[];
+  subTenantId?: string;
+  onClose: () => void;
+  onDone: (saved: Connection) => void;
+};
 
 /** Makes a connection, or changes one. What is secret is only ever typed, never shown. */
-export function ConnectionForm({ connection, onClose, onDone }: Props) {
+export function ConnectionForm({ connection, hosts: firstHosts = [], subTenantId, onClose, onDone }: Props) {
   const { t, i18n } = useLingui();
   const { client } = useTenant();
   const [kind, setKind] = useState<Kind>(connection?.kind ?? "bearer");
@@ -68,7 +75,7 @@ export function ConnectionForm({ connection, onClose, onDone }: Props) {
             ? t`The only hosts that the secret is ever sent to, one a line. To change them, type the secret again.`
             : t`The only hosts that the secret is ever sent to, one a line: api.example.com, *.example.com, api.example.com:8443.`
         }
-        defaultValue={connection?.hosts.join("\n")}
+        defaultValue={(connection?.hosts ?? firstHosts).join("\n")}
         rows={2}
         isCode
       />
@@ -135,6 +142,7 @@ export function ConnectionForm({ connection, onClose, onDone }: Props) {
           label={t`Sub-tenant`}
           optional
           help={t`With one, it serves the workflows of that sub-tenant only.`}
+          defaultValue={subTenantId}
           maxLength={255}
         />
       )}

@@ -1,0 +1,43 @@
+import { useLingui } from "@lingui/react/macro";
+import { useEffect, useState } from "react";
+import { type Schemas, useTenant } from "@/api";
+import { toast, toastError } from "@/ui";
+
+type Waiting = { issuedBefore: string | undefined; until: string };
+
+/** What an authorization server has given for a connection, and how a person consents to it, in a window of its own. */
+export function useConsent(connection: Pick<Schemas["Connection"], "id" | "name">, onGiven?: () => void) {
+  const { t } = useLingui();
+  const { api, client } = useTenant();
+  const [waiting, setWaiting] = useState<Waiting | null>(null);
+  const path = { params: { path: { id: connection.id } } };
+  const { data: grant, error, refetch } = api.useQuery("get", "/connections/{id}/grant", path, { refetchInterval: waiting ? 1_500 : false });
+
+  useEffect(() => {
+    if (!waiting || !grant) return;
+    if (grant.status === "active" && grant.issuedAt !== waiting.issuedBefore) {
+      toast(t`${connection.name} is connected`);
+      setWaiting(null);
+      onGiven?.();
+    } else if (new Date(waiting.until) < new Date()) {
+      setWaiting(null);
+    }
+  }, [grant, waiting, connection.name, onGiven, t]);
+
+  const authorize = async () => {
+    // The window is opened before the answer comes, since browsers stop what opens later. The page in it gets no hold of this one.
+    const opened = window.open("about:blank", "_blank", "popup,width=720,height=800");
+    if (opened) opened.opener = null;
+    try {
+      const { data: link } = await client.POST("/connections/{id}/authorize", path);
+      if (!link?.url) throw new Error(t`The link was shown before. Try it again.`);
+      if (!opened) throw new Error(t`The browser opened no window. Permit windows of this page, and try it again.`);
+      setWaiting({ issuedBefore: grant?.issuedAt, until: link.expiresAt });
+      opened.location.replace(link.url);
+    } catch (failure) {
+      opened?.close();
+      toastError(failure);
+    }
+  };
+  return { grant, error, refetch, authorize, isWaiting: waiting !== null, stop: () => setWaiting(null) };
+}

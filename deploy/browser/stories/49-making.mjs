@@ -1,0 +1,86 @@
+// Somebody makes what a workflow needs without leaving the editor: connections, with the consent of an account.
+import { createServer } from "node:http";
+
+// What is called, and an authorization server in one: it consents at once, and gives a token for the code.
+const others = createServer((request, response) => {
+  const url = new URL(request.url, `http://${request.headers.host}`);
+  if (url.pathname === "/authorize") {
+    const back = new URL(url.searchParams.get("redirect_uri"));
+    back.searchParams.set("state", url.searchParams.get("state"));
+    back.searchParams.set("code", "a-code");
+    response.writeHead(302, { Location: back.href }).end();
+  } else {
+    response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ access_token: "at-1", token_type: "Bearer", expires_in: 3600 }));
+  }
+});
+
+const node = (id, type, version, config) => ({ id, type, version, name: id, config });
+
+export default async ({ page, assert, examine, open, call, tolerate }) => {
+  await new Promise((listening) => others.listen(0, "127.0.0.1", listening));
+  const host = `127.0.0.1:${others.address().port}`;
+  const side = page.getByRole("complementary");
+  const dialog = page.getByRole("dialog");
+  const saved = () => page.getByRole("status").getByText("Saved", { exact: true }).waitFor();
+  try {
+    for (const hosts of [["eu.example.com"], [host]])
+      assert.equal((await call("POST", "/connections", { name: "CRM", kind: "bearer", hosts, secret: { token: "a-token" } })).status, 201);
+    const workflow = await (await call("POST", "/workflows", { name: "Approve an order" })).json();
+    const nodes = [node("fetch", "httpRequest", "1.1.0", { url: `http://${host}/contacts` })];
+    const version = await (await call("POST", "/workflow-versions", { workflowId: workflow.id, nodes, edges: [] })).json();
+    const draft = async () => (await call("GET", `/workflow-versions/${version.id}`)).json();
+    const configOf = async (id) => (await draft()).nodes.find((one) => one.id === id).config;
+    const show = (name) => page.getByRole("region", { name: "Graph" }).locator(".react-flow__node").filter({ hasText: name }).click();
+
+    // Two connections have one name: their hosts tell them apart, and the one that is meant is chosen.
+    await open(`workflows/${workflow.id}/editor`);
+    await show("fetch");
+    const connection = side.getByRole("combobox", { name: "connection" });
+    await connection.click();
+    await page.getByRole("option", { name: `CRM ${host}` }).waitFor();
+    await examine("editor-connections");
+    await connection.click();
+    await page.getByRole("option", { name: `CRM ${host}` }).click();
+    await side.getByText(`Bearer token · ${host}`).waitFor();
+    await saved();
+    const chosen = await (await call("GET", `/connections/${(await configOf("fetch")).connection}`)).json();
+    assert.deepEqual(chosen.hosts, [host]);
+
+    // A new one begins with the host of the node, asks for consent in a window of its own, and is chosen.
+    await side.getByRole("button", { name: "New connection" }).click();
+    tolerate(/400/);
+    await dialog.getByRole("button", { name: "Create the connection" }).click();
+    await dialog.locator("[aria-invalid=true]").first().waitFor();
+    await dialog.getByLabel("Name").fill("Contacts");
+    assert.equal(await dialog.getByLabel("Hosts").inputValue(), host);
+    await dialog.getByLabel("Kind").selectOption("oauth2AuthorizationCode");
+    await dialog.getByLabel("URL for consent").fill(`http://${host}/authorize`);
+    await dialog.getByLabel("URL for tokens").fill(`http://${host}/token`);
+    await dialog.getByLabel("Client ID").fill("sluice");
+    await examine("editor-new-connection");
+    await dialog.getByRole("button", { name: "Create the connection" }).click();
+    await page.getByRole("dialog", { name: "Connect Contacts" }).waitFor();
+    await examine("editor-consent");
+    const popup = page.context().waitForEvent("page");
+    await dialog.getByRole("button", { name: "Connect", exact: true }).click();
+    const consent = await popup;
+    await dialog.getByText("Waiting for your consent").waitFor();
+    await consent.getByRole("link", { name: /^Continue to/ }).click();
+    await consent.getByText("You can close this window").waitFor();
+    await consent.close();
+    await page.getByText("Contacts is connected").waitFor();
+    await dialog.waitFor({ state: "detached" });
+    assert.equal(await connection.inputValue(), "Contacts");
+    await saved();
+    const made = (await (await call("GET", "/connections?search=Contacts")).json()).items[0];
+    assert.equal((await configOf("fetch")).connection, made.id);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await side.getByText(`Bearer token · ${host}`).waitFor();
+    await page.getByRole("button", { name: "Redo" }).click();
+    await side.getByText("OAuth 2, a person consents").waitFor();
+    await examine("editor-connection");
+  } finally {
+    others.close();
+    others.closeAllConnections();
+  }
+};
