@@ -67,7 +67,7 @@ function Chosen({ connection, canConsent }: { connection: Connection; canConsent
       <p className="break-words">
         {i18n._(kindWords[connection.kind])}
         {connection.hosts.length > 0 && <> · {connection.hosts.join(", ")}</>} ·{" "}
-        <Link to={`/t/${tenantId}/connections/${connection.id}`} className="text-accent hover:underline">{t`Open it`}</Link>
+        <Link to={`/t/${tenantId}/connections/${connection.id}`} className="text-accent underline">{t`Open it`}</Link>
       </p>
       {!connection.isActive && <p className="text-danger">{t`Off: what uses it fails`}</p>}
       {connection.kind === "oauth2AuthorizationCode" && <Granted connection={connection} canConsent={canConsent} />}
