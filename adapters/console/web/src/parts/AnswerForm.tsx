@@ -6,8 +6,8 @@ import { answerOf, controlOf, type FieldSchema, fieldsIn, isSingle, optionsOf, p
 
 type Props = { pauseId: string; question: Question; until?: string; onDone: () => unknown; onCancel?: () => void };
 
-/** The form of a question, which takes the answer. What the question is called stands above it. */
-export function AnswerForm({ pauseId, question, until, onDone, onCancel }: Props) {
+/** The form of a question that a run asks, which takes the answer. What the question is called stands above it. */
+export function AnswerForm({ pauseId, onDone, ...form }: Props) {
   const { t } = useLingui();
   const { api } = useTenant();
   const { mutate, error, isPending, isSuccess } = api.useMutation("post", "/pauses/{id}/answer", {
@@ -17,7 +17,14 @@ export function AnswerForm({ pauseId, question, until, onDone, onCancel }: Props
     },
   });
   const send = (input: unknown) => mutate({ params: { path: { id: pauseId } }, body: { input } as Schemas["AnswerPause"] });
-  const isBusy = isPending || isSuccess; // who has answered waits for the page to go on
+  return <QuestionForm {...form} error={error} isBusy={isPending || isSuccess} onSend={send} />; // who has answered waits for the page to go on
+}
+
+type FormProps = { question: Question; until?: string; error?: unknown; isBusy: boolean; onSend: (input: unknown) => void; onCancel?: () => void };
+
+/** The form of a question, whoever asks it. */
+export function QuestionForm({ question, until, error, isBusy, onSend: send, onCancel }: FormProps) {
+  const { t } = useLingui();
   const isYesNo = question.inputType === "boolean";
   return (
     <Form error={error} onSubmit={(form) => send(answerOf(question, (path) => String(form.get(path) ?? "")))}>

@@ -8,13 +8,17 @@ type Props = {
   action: string;
   dismiss?: string;
   request: { error: unknown; isPending: boolean };
+  /** What the event is at first. */
+  event?: string;
   onSend: (event: { eventData: unknown; entityId?: string }) => void;
   onClose: () => void;
   children?: ReactNode;
 };
 
+const example = '{\n  "id": "order-1042",\n  "amount": 1250\n}';
+
 /** Takes an event that starts a run. */
-export function EventDialog({ request, onSend, children, ...dialog }: Props) {
+export function EventDialog({ request, event = example, onSend, children, ...dialog }: Props) {
   const { t } = useLingui();
   const submit = (form: FormData) => {
     let eventData: unknown;
@@ -31,7 +35,8 @@ export function EventDialog({ request, onSend, children, ...dialog }: Props) {
         name="eventData"
         label={t`Event, as JSON`}
         help={t`What the run works with, as payload.`}
-        defaultValue={'{\n  "id": "order-1042",\n  "amount": 1250\n}'}
+        key={event}
+        defaultValue={event}
         rows={6}
         isCode
       />

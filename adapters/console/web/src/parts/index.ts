@@ -1,4 +1,4 @@
-export { AnswerForm } from "./AnswerForm";
+export { AnswerForm, QuestionForm } from "./AnswerForm";
 export { EventDialog } from "./EventDialog";
 export { useItems, useReload } from "./items";
 export { LimitFacts } from "./LimitFacts";

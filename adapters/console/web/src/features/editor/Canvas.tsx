@@ -132,15 +132,19 @@ export function Canvas() {
   );
 }
 
-/** Moves the view to a node that was added beside it. */
+/** Moves the view to a node that was added beside it, or at which something happens in a simulation. */
 function useReveal(box: RefObject<HTMLElement | null>, graph: Graph, selected: string[]) {
   const { getViewport, setViewport } = useReactFlow();
   const known = useRef(graph.nodes);
+  const current = useView(({ tried }) => tried?.current);
+  const shown = useRef(current);
   useEffect(() => {
-    const [id = ""] = selected;
-    const isNew = !(id in known.current) && id in graph.nodes && Object.keys(known.current).length > 0;
+    const [added = ""] = selected;
+    const isNew = !(added in known.current) && added in graph.nodes && Object.keys(known.current).length > 0;
+    const id = current !== shown.current && current && current in graph.nodes ? current : isNew ? added : undefined;
     known.current = graph.nodes;
-    if (!isNew || !box.current) return;
+    shown.current = current;
+    if (id === undefined || !box.current) return;
     const { x, y, zoom } = getViewport();
     const place = placeOf(graph, id);
     const { clientWidth, clientHeight } = box.current;
@@ -148,7 +152,7 @@ function useReveal(box: RefObject<HTMLElement | null>, graph: Graph, selected: s
     const dx = shift(place.x * zoom + x, card.width * zoom, clientWidth);
     const dy = shift(place.y * zoom + y, card.height * zoom, clientHeight);
     if (dx !== 0 || dy !== 0) void setViewport({ x: x + dx, y: y + dy, zoom }, { duration: 200 });
-  }, [box, graph, selected, getViewport, setViewport]);
+  }, [box, graph, selected, current, getViewport, setViewport]);
 }
 
 function Beginning({ onAdd }: { onAdd: () => void }) {

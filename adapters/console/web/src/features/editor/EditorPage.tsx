@@ -2,13 +2,13 @@ import { useLingui } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useBlocker, useParams } from "@tanstack/react-router";
 import { ReactFlowProvider } from "@xyflow/react";
-import { useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useStore } from "zustand";
 import { type Schemas, useTenant } from "@/api";
-import { Button, Dialog, DialogButtons, UnreadPage, useSearchParameters } from "@/ui";
+import { Button, Dialog, DialogButtons, Skeleton, UnreadPage, useSearchParameters } from "@/ui";
 import { Canvas } from "./Canvas";
 import { Conflict } from "./Conflict";
-import { EditorContext, useEditor, useView } from "./context";
+import { EditorContext, useEditor, useGraph, useView } from "./context";
 import { loadCodeEditor } from "./ExpressionField";
 import { useServerFindings } from "./findings";
 import { Header } from "./Header";
@@ -20,12 +20,14 @@ import { Side } from "./Side";
 import { serverOf, storedOf } from "./server";
 import { newView } from "./view";
 
+const Simulation = lazy(() => import("./Simulation"));
+
 /** The editor of a workflow: its draft, or else the version that is active or named in the address. */
 export default function EditorPage() {
   const { t } = useLingui();
   const { api, client } = useTenant();
   const { workflowId } = useParams({ strict: false }) as { workflowId: string };
-  const [{ version }] = useSearchParameters();
+  const [{ version, run }] = useSearchParameters();
   const workflow = api.useQuery("get", "/workflows/{id}", { params: { path: { id: workflowId } } });
   const registry = api.useQuery("get", "/custom-nodes/registry", {}, { staleTime: 60_000 });
   const opened = useQuery({
@@ -44,18 +46,18 @@ export default function EditorPage() {
   if (unread || !workflow.data || !registry.data) return <UnreadPage title={t`Editor`} query={unread ?? workflow} />;
   return (
     <ReactFlowProvider key={`${workflowId} ${version ?? ""}`}>
-      <Editor workflow={workflow.data} types={registry.data.nodes} opened={opened.data ?? undefined} />
+      <Editor workflow={workflow.data} types={registry.data.nodes} opened={opened.data ?? undefined} isTrying={run !== undefined} />
     </ReactFlowProvider>
   );
 }
 
-type Props = { workflow: Schemas["Workflow"]; types: Schemas["RegistryEntry"][]; opened: Stored | undefined };
+type Props = { workflow: Schemas["Workflow"]; types: Schemas["RegistryEntry"][]; opened: Stored | undefined; isTrying: boolean };
 
-function Editor({ workflow, types, opened }: Props) {
+function Editor({ workflow, types, opened, isTrying }: Props) {
   const { client, can } = useTenant();
   const workflowId = workflow.id;
   const [editing] = useState(() => edit(serverOf(client, workflowId), opened, !can("editor")));
-  const [view] = useState(newView);
+  const [view] = useState(() => newView(isTrying));
   const findings = useServerFindings(editing);
   const editor = useMemo(() => ({ workflowId, editing, view, types, findings }), [workflowId, editing, view, types, findings]);
   useEffect(() => void loadCodeEditor(), []); // it is needed as soon as a node is chosen
@@ -73,6 +75,7 @@ function Editor({ workflow, types, opened }: Props) {
           <Side />
         </div>
         <ProblemsIfAsked />
+        <SimulationIfAsked />
       </div>
       <Conflict />
       <Leaving />
@@ -88,6 +91,17 @@ function Keys() {
 }
 
 const ProblemsIfAsked = () => (useView(({ isListingProblems }) => isListingProblems) ? <Problems /> : null);
+
+function SimulationIfAsked() {
+  const isTrying = useView((shown) => shown.isTrying);
+  const isEmpty = Object.keys(useGraph().nodes).length === 0;
+  if (!isTrying || isEmpty) return null;
+  return (
+    <Suspense fallback={<Skeleton lines={4} />}>
+      <Simulation />
+    </Suspense>
+  );
+}
 
 /** Takes in what others save, as soon as the page hears of it. */
 function Others() {

@@ -1,9 +1,9 @@
 import { useLingui } from "@lingui/react/macro";
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useReactFlow } from "@xyflow/react";
 import {
   CircleAlert,
+  FlaskConical,
   GitCompareArrows,
   History,
   List,
@@ -19,12 +19,12 @@ import {
 } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { EventDialog } from "@/parts";
 import { attempt, Button, IconButton, Link, toast, toastError, useShortcut } from "@/ui";
 import { Compare } from "./Compare";
 import { useEditor, useGraph, useIsReadOnly, useSession, useView } from "./context";
 import { validation } from "./findings";
 import { Publish } from "./Publish";
+import { RunVersion } from "./RunVersion";
 import { SaveState } from "./SaveState";
 import { tidyPlaces } from "./tidy";
 
@@ -41,6 +41,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
   const isEmpty = Object.keys(useGraph().nodes).length === 0;
   const isListing = useView(({ isListingProblems }) => isListingProblems);
   const isList = useView((shown) => shown.isList);
+  const isTrying = useView((shown) => shown.isTrying);
   const versionId = useSession((session) => session.versionId);
   const active = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId: workflow.id, isActive: true, limit: 1 } } }).data
     ?.items[0];
@@ -70,6 +71,8 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
     if (isRefused) view.setState({ isListingProblems: true });
     else setAsks(what);
   };
+  const toggleTrying = () => view.setState({ isTrying: !isTrying });
+  useShortcut(isEmpty ? undefined : { keys: "s", label: t`Simulate`, run: toggleTrying });
   useShortcut({ keys: "l", label: isList ? t`Show the graph` : t`Show a list`, run: () => view.setState({ isList: !isList }) });
   useShortcut(isReadOnly ? undefined : { keys: "a", label: t`Add a node`, run: add });
   useShortcut(isReadOnly ? undefined : { keys: "t", label: t`Tidy up`, run: () => void tidy().catch(toastError) });
@@ -116,6 +119,14 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
             onClick={() => view.setState({ isListingProblems: !isListing })}
           />
         )}
+        {!isEmpty && (
+          <Button
+            icon={FlaskConical}
+            aria-expanded={Boolean(isTrying)}
+            label={<span className="max-sm:sr-only">{t`Simulate`}</span>}
+            onClick={toggleTrying}
+          />
+        )}
         {can("editor") && !isEmpty && (
           <Button
             icon={Play}
@@ -135,26 +146,5 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
       {asks === "compare" && <Compare onClose={() => setAsks(null)} />}
       {asks === "run" && <RunVersion onClose={() => setAsks(null)} />}
     </header>
-  );
-}
-
-/** Runs the version as it is, with all effects. */
-function RunVersion({ onClose }: { onClose: () => void }) {
-  const { t } = useLingui();
-  const navigate = useNavigate();
-  const { api, id: tenantId } = useTenant();
-  const versionId = useSession((session) => session.versionId);
-  const start = api.useMutation("post", "/workflow-versions/{id}/runs", {
-    onSuccess: (run) => void navigate({ to: `/t/${tenantId}/runs/${run.id}` }),
-  });
-  return (
-    <EventDialog
-      title={t`Run this version`}
-      description={t`It runs as it is now, with all effects: requests are sent, and people are asked.`}
-      action={t`Start the run`}
-      request={start}
-      onSend={(body) => start.mutate({ params: { path: { id: versionId } }, body })}
-      onClose={onClose}
-    />
   );
 }

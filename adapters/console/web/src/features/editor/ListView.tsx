@@ -5,7 +5,7 @@ import { Button, Empty, FormDialog, Menu, MenuItem, MenuLine, SelectField, textO
 import { iconOf, outputsOf, runsBody, typeOf } from "./catalogue";
 import { useEditor, useFindings, useGraph, useIsReadOnly, useView } from "./context";
 import { type GraphNode, refusal } from "./model";
-import { useOutputName } from "./NodeCard";
+import { TriedState, useOutputName } from "./NodeCard";
 import { listed } from "./order";
 
 /** The graph as a list, with the same commands: for whoever works by keys, or does not see the canvas. */
@@ -69,6 +69,7 @@ function Row({ node, depth, onConnect }: { node: GraphNode; depth: number; onCon
         ) : (
           <TriangleAlert aria-label={t`has warnings`} className="size-4 text-warn" />
         ))}
+      <TriedState id={node.id} />
       <span className="flex-1" />
       {out.map(([id, { sourceOutputKey = "", targetNodeId }]) => (
         <button

@@ -1,22 +1,40 @@
-import { useLingui } from "@lingui/react/macro";
+import { Plural, useLingui } from "@lingui/react/macro";
 import { Handle, type NodeProps, Position } from "@xyflow/react";
 import { CircleAlert, Plus, SquareArrowOutUpRight, TriangleAlert } from "lucide-react";
 import { memo } from "react";
 import { useTenant } from "@/api";
-import { Link } from "@/ui";
+import { nodeStates } from "@/parts";
+import { Badge, Link, StateBadge } from "@/ui";
 import { calledWorkflow, iconOf, runsBody } from "./catalogue";
-import { useEditor, useFindings, useIsReadOnly } from "./context";
+import { useEditor, useFindings, useIsReadOnly, useView } from "./context";
 import { outputTop } from "./layout";
 import { handleOf, type ShownNode } from "./shown";
 
-const borderOf = (isSelected: boolean, isBroken: boolean) =>
-  isSelected ? "border-accent ring-1 ring-accent" : isBroken ? "border-danger" : "border-strong-line";
+const borderOf = (isSelected: boolean, isBroken: boolean, isCurrent: boolean) =>
+  isCurrent ? "border-info ring-2 ring-info" : isSelected ? "border-accent ring-1 ring-accent" : isBroken ? "border-danger" : "border-strong-line";
+
+const useIsCurrent = (id: string) => useView(({ tried }) => tried?.current === id);
+
+/** Where a node stands in the simulation, after the step that is shown. */
+export function TriedState({ id }: { id: string }) {
+  const status = useView(({ tried }) => tried?.nodes[id]);
+  const calls = useView(({ tried }) => tried?.calls[id]);
+  if (status) return <StateBadge of={nodeStates[status]} />;
+  return (
+    calls !== undefined && (
+      <Badge tone="info">
+        <Plural value={calls} one="# call" other="# calls" />
+      </Badge>
+    )
+  );
+}
 
 /** A node: what it is, where edges begin and end, and whether something is wrong with it. */
 export const NodeCard = memo(function NodeCard({ data: { node, outputs }, selected, width, height }: NodeProps<ShownNode>) {
   const isBroken = useFindings("node", node.id).some(({ isWarning }) => !isWarning);
+  const isCurrent = useIsCurrent(node.id);
   return (
-    <div style={{ width, height }} className={`rounded-lg border bg-panel shadow-sm ${borderOf(selected, isBroken)}`}>
+    <div style={{ width, height }} className={`rounded-lg border bg-panel shadow-sm ${borderOf(selected, isBroken, isCurrent)}`}>
       <Head node={node} />
       <Ends outputs={outputs} id={node.id} isContainer={false} />
     </div>
@@ -29,10 +47,11 @@ export const NodeBody = memo(function NodeBody({ data: { node, outputs, isEmpty 
   const { view } = useEditor();
   const isReadOnly = useIsReadOnly();
   const isBroken = useFindings("node", node.id).some(({ isWarning }) => !isWarning);
+  const isCurrent = useIsCurrent(node.id);
   return (
     <div
       style={{ width, height }}
-      className={`rounded-lg border border-dashed bg-[color-mix(in_srgb,var(--accent)_5%,var(--bg))] ${borderOf(selected, isBroken)}`}
+      className={`rounded-lg border border-dashed bg-[color-mix(in_srgb,var(--accent)_5%,var(--bg))] ${borderOf(selected, isBroken, isCurrent)}`}
     >
       <div className="rounded-t-lg border-b border-line bg-panel">
         <Head node={node} />
@@ -59,13 +78,20 @@ function Head({ node }: { node: ShownNode["data"]["node"] }) {
   const { id: tenantId } = useTenant();
   const called = calledWorkflow(node.config);
   const errors = findings.filter(({ isWarning }) => !isWarning).length;
+  const isTried = useView(({ tried }) => tried !== undefined && (tried.nodes[node.id] ?? tried.calls[node.id]) !== undefined);
   const said = node.description || types.find(({ type }) => type === node.type)?.name || node.type;
   return (
     <div className="flex h-[54px] items-center gap-2.5 px-3">
       <Icon aria-hidden className="size-4.5 shrink-0 text-accent" />
       <div className="min-w-0 flex-1">
         <p className="truncate leading-5 font-medium">{node.name}</p>
-        <p className="truncate text-xs leading-4 text-quiet">{said}</p>
+        {isTried ? (
+          <p className="truncate text-xs leading-4">
+            <TriedState id={node.id} />
+          </p>
+        ) : (
+          <p className="truncate text-xs leading-4 text-quiet">{said}</p>
+        )}
       </div>
       {called && (
         <Link

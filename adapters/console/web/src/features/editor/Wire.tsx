@@ -2,7 +2,7 @@ import { useLingui } from "@lingui/react/macro";
 import { BaseEdge, EdgeLabelRenderer, type EdgeProps, getBezierPath, useStore } from "@xyflow/react";
 import { Plus } from "lucide-react";
 import { memo } from "react";
-import { useEditor, useFindings, useIsReadOnly } from "./context";
+import { useEditor, useFindings, useIsReadOnly, useView } from "./context";
 import type { ShownEdge } from "./shown";
 
 const farAway = 0.5; // zoom, below which buttons are too small to be pressed
@@ -17,13 +17,14 @@ export const Wire = memo(function Wire({ id, selected, data, ...ends }: EdgeProp
   const [path, x, y] = getBezierPath(ends);
   const label = data?.edge.label ?? data?.edge.condition;
   const isFailure = data?.edge.sourceOutputKey === "onError";
-  const stroke = selected ? "var(--accent)" : isBroken || isFailure ? "var(--danger)" : "var(--strong-line)";
+  const isTaken = useView(({ tried }) => tried?.edges[id] === true);
+  const stroke = isTaken ? "var(--ok)" : selected ? "var(--accent)" : isBroken || isFailure ? "var(--danger)" : "var(--strong-line)";
   return (
     <>
       <BaseEdge
         path={path}
         interactionWidth={24}
-        style={{ stroke, strokeWidth: selected ? 2.5 : 1.5, strokeDasharray: isFailure ? "5 4" : undefined }}
+        style={{ stroke, strokeWidth: selected || isTaken ? 2.5 : 1.5, strokeDasharray: isFailure ? "5 4" : undefined }}
       />
       {isNear && (label || !isReadOnly) && (
         <EdgeLabelRenderer>

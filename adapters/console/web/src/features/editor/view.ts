@@ -1,10 +1,21 @@
 import { createStore } from "zustand/vanilla";
+import type { Schemas } from "@/api";
 import type { Insertion } from "./model";
 
 type Place = { x: number; y: number };
 
 /** Where the next node from the palette goes: behind a node, between two, into a body, or to a place of the canvas. */
 export type Target = { insertion?: Insertion; into?: string; at?: Place };
+
+/** What a step of a simulation shows on the graph. */
+export type Tried = {
+  nodes: Record<string, Schemas["RunNodeStatus"]>;
+  /** How many calls nodes in bodies have made, for all items together. */
+  calls: Record<string, number>;
+  edges: Record<string, true>;
+  /** The node at which something happens now. */
+  current?: string;
+};
 
 /** What somebody looks at: it is no part of the graph, and of no history. */
 export type View = {
@@ -17,7 +28,12 @@ export type View = {
   isList?: boolean;
   /** Whether the panel takes the focus when it opens: where a node was chosen by keys, or is new. */
   takesFocus?: boolean;
+  /** Whether the panel is open in which the version is simulated. */
+  isTrying?: boolean;
+  /** What a run begins with that is tried, as it was written last. */
+  event?: string;
+  tried?: Tried;
 };
 
-export const newView = () => createStore<View>(() => ({ nodes: [], edges: [] }));
+export const newView = (isTrying = false) => createStore<View>(() => ({ nodes: [], edges: [], isTrying }));
 export type ViewStore = ReturnType<typeof newView>;

@@ -1,10 +1,26 @@
 import { Trans, useLingui } from "@lingui/react/macro";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { Ban, Repeat, RotateCcw } from "lucide-react";
+import { Ban, FlaskConical, Repeat, RotateCcw } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { useTenant } from "@/api";
 import { AnswerForm, causes, entityOf, runStates, useReload } from "@/parts";
-import { attempt, Button, Confirm, Fact, Facts, Identifier, Link, Page, Section, Skeleton, StateBadge, spanOf, Time, UnreadPage } from "@/ui";
+import {
+  attempt,
+  Button,
+  buttonLook,
+  Confirm,
+  Fact,
+  Facts,
+  Identifier,
+  Link,
+  Page,
+  Section,
+  Skeleton,
+  StateBadge,
+  spanOf,
+  Time,
+  UnreadPage,
+} from "@/ui";
 import { Children } from "./Children";
 import { useHistory } from "./history";
 import { NodePanel } from "./NodePanel";
@@ -60,13 +76,20 @@ export default function RunPage() {
       title={entityOf(run) ?? workflow.data?.name ?? t`Run`}
       parents={[{ label: t`Runs`, to: `/t/${tenantId}/runs` }]}
       actions={
-        can("approver") && (
-          <>
-            {run.status === "failed" && <Button look="primary" icon={RotateCcw} label={t`Retry where it failed`} isBusy={isBusy} onClick={retry} />}
-            {isOver && run.index === undefined && <Button icon={Repeat} label={t`Run again`} isBusy={isBusy} onClick={() => rerun()} />}
-            {!isOver && <Button icon={Ban} label={t`Cancel the run`} onClick={() => setCancelling(true)} />}
-          </>
-        )
+        <>
+          {run.index === undefined && (
+            <Link to={`/t/${tenantId}/workflows/${run.workflowId}/editor?run=${run.id}`} className={buttonLook("plain")}>
+              <FlaskConical aria-hidden className="size-4" /> {t`Try its event in the editor`}
+            </Link>
+          )}
+          {can("approver") && (
+            <>
+              {run.status === "failed" && <Button look="primary" icon={RotateCcw} label={t`Retry where it failed`} isBusy={isBusy} onClick={retry} />}
+              {isOver && run.index === undefined && <Button icon={Repeat} label={t`Run again`} isBusy={isBusy} onClick={() => rerun()} />}
+              {!isOver && <Button icon={Ban} label={t`Cancel the run`} onClick={() => setCancelling(true)} />}
+            </>
+          )}
+        </>
       }
     >
       <Facts>

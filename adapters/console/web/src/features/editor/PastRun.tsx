@@ -1,0 +1,61 @@
+import { useLingui } from "@lingui/react/macro";
+import { useEffect } from "react";
+import { useTenant } from "@/api";
+import { entityOf, runStates } from "@/parts";
+import { inputLook, relative, toastError, useSearchParameters } from "@/ui";
+import { useEditor } from "./context";
+
+const example = '{\n  "id": "order-1042",\n  "amount": 1250\n}';
+
+/** Takes what a run was started with. */
+function useTake() {
+  const { client } = useTenant();
+  const { view } = useEditor();
+  return async (id: string) => {
+    const { data } = await client.GET("/runs/{id}", { params: { path: { id } } });
+    view.setState({ event: JSON.stringify(data?.context.data.input ?? {}, null, 2) });
+  };
+}
+
+const newest = (workflowId: string) => ({ params: { query: { workflowId, limit: 20 } } });
+
+/** Begins with what the run in the address was started with, or else the last one. */
+export function usePastEvent() {
+  const { api } = useTenant();
+  const { view, workflowId } = useEditor();
+  const [{ run }] = useSearchParameters();
+  const { data } = api.useQuery("get", "/runs", newest(workflowId));
+  const take = useTake();
+  const first = run ?? (data && (data.items[0]?.id ?? ""));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once it is known
+  useEffect(() => {
+    if (first === undefined || view.getState().event !== undefined) return;
+    if (first) void take(first).catch(toastError);
+    else view.setState({ event: example });
+  }, [first]);
+}
+
+/** Chooses a run whose event is tried again. */
+export function PastRun() {
+  const { t, i18n } = useLingui();
+  const { api } = useTenant();
+  const { workflowId } = useEditor();
+  const { data } = api.useQuery("get", "/runs", newest(workflowId));
+  const take = useTake();
+  if (!data || data.items.length === 0) return null;
+  return (
+    <select
+      aria-label={t`Take the event of a run`}
+      className={inputLook}
+      value=""
+      onChange={({ target }) => void take(target.value).catch(toastError)}
+    >
+      <option value="">{t`Take the event of a run`}</option>
+      {data.items.map((run) => (
+        <option key={run.id} value={run.id}>
+          {[entityOf(run) ?? run.id, i18n._(runStates[run.status].word), relative(new Date(run.createdAt), new Date(), i18n.locale)].join(" · ")}
+        </option>
+      ))}
+    </select>
+  );
+}

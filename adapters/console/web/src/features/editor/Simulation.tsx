@@ -1,0 +1,294 @@
+import { Trans, useLingui } from "@lingui/react/macro";
+import { FlaskConical, Pause, Play, Rocket, RotateCcw, SkipBack, SkipForward, StepBack, StepForward, X } from "lucide-react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { type Schemas, useTenant } from "@/api";
+import { nodeStates, runStates } from "@/parts";
+import { Button, duration, ErrorPanel, IconButton, inputLook, Json, Scroll, StateBadge, toast, useShortcut } from "@/ui";
+import { useEditor, useGraph, useView } from "./context";
+import type { Graph } from "./model";
+import { useOutputName } from "./NodeCard";
+import { Outcome } from "./Outcome";
+import { PastRun, usePastEvent } from "./PastRun";
+import { RunVersion } from "./RunVersion";
+import { type Answer, type Answers, answerAt, answered, answering, parsed, type Step, stepsOf, triedAt } from "./trial";
+
+type Done = { simulation: Schemas["Simulation"]; graph: Graph; steps: Step[]; answers: Answers };
+
+const pace = 900; // milliseconds a step, while it plays
+
+/** Simulates the version on a virtual clock: what it would do stands on the graph, step by step, and people say what the world answers. */
+export default function Simulation() {
+  const { t } = useLingui();
+  const { api, can } = useTenant();
+  const { editing, view } = useEditor();
+  const now = useGraph();
+  const event = useView((shown) => shown.event) ?? "";
+  usePastEvent();
+  const { problem } = parsed(event);
+  const [startAt, setStartAt] = useState(() => new Date().toISOString());
+  const [done, setDone] = useState<Done>();
+  const [at, setAt] = useState(0);
+  const [isPlaying, setPlaying] = useState(false);
+  const [isRunning, setRunning] = useState(false);
+  const next = useRef<HTMLButtonElement>(null);
+  const { mutateAsync, error, isPending } = api.useMutation("post", "/workflow-versions/{id}/simulate");
+  const last = (done?.steps.length ?? 1) - 1;
+
+  useEffect(() => {
+    view.setState({ tried: done && triedAt(done.graph, done.simulation, done.steps, at) });
+  }, [view, done, at]);
+  useEffect(() => () => view.setState({ tried: undefined }), [view]);
+  useEffect(() => {
+    if (!isPlaying) return;
+    if (at >= last) return setPlaying(false);
+    const timer = setTimeout(() => setAt(at + 1), pace);
+    return () => clearTimeout(timer);
+  }, [isPlaying, at, last]);
+
+  const simulate = async (given: Answers, to: number, from = startAt) => {
+    setPlaying(false);
+    if (!(await editing.flush())) return toast(t`The last changes could not be saved.`);
+    const { versionId, history } = editing.store.getState();
+    const { graph } = history;
+    const answers = Object.fromEntries(Object.entries(given).filter(([id]) => graph.nodes[id]));
+    const body = { eventData: parsed(event).value, startAt: from, answers };
+    // What is wrong with it is shown by the panel, and what was there before stays.
+    const simulation = await mutateAsync({ params: { path: { id: versionId } }, body }).catch(() => undefined);
+    if (!simulation) return;
+    const steps = stepsOf(simulation.history);
+    setDone({ simulation, graph, steps, answers });
+    setAt(Math.min(to, steps.length - 1));
+    requestAnimationFrame(() => next.current?.focus());
+  };
+  const run = async () => ((await editing.flush()) ? setRunning(true) : toast(t`The last changes could not be saved.`));
+  const begin = (answers: Answers) => {
+    const from = new Date().toISOString();
+    setStartAt(from);
+    void simulate(answers, 0, from);
+  };
+  const answer = (nodeId: string, place: number, given: Answer | undefined, isForAll: boolean) => {
+    if (done) void simulate(answering(done.answers, nodeId, place, given, isForAll), at + 1);
+  };
+  const step = (to: number) => {
+    setPlaying(false);
+    setAt(Math.max(0, Math.min(last, to)));
+  };
+  useShortcut(done && { keys: "]", label: t`Next step`, run: () => step(at + 1) });
+  useShortcut(done && { keys: "[", label: t`Step before`, run: () => step(at - 1) });
+
+  return (
+    <section aria-label={t`Simulation`} className="flex h-80 max-h-[55%] shrink-0 flex-col border-t border-line bg-panel">
+      <header className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-1 pr-2 pl-4">
+        <h2 className="font-semibold">{t`Simulation`}</h2>
+        {done && (
+          <>
+            <div className="flex">
+              <IconButton icon={SkipBack} label={t`To the beginning`} disabled={at === 0} onClick={() => step(0)} />
+              <IconButton icon={StepBack} label={t`Step before`} disabled={at === 0} onClick={() => step(at - 1)} />
+              <IconButton
+                icon={isPlaying ? Pause : Play}
+                label={isPlaying ? t`Stop playing` : t`Play`}
+                onClick={() => {
+                  if (at >= last) setAt(0);
+                  setPlaying(!isPlaying);
+                }}
+              />
+              <IconButton ref={next} icon={StepForward} label={t`Next step`} aria-disabled={at >= last} onClick={() => step(at + 1)} />
+              <IconButton icon={SkipForward} label={t`To the end`} disabled={at >= last} onClick={() => step(last)} />
+            </div>
+            <Where done={done} at={at} />
+          </>
+        )}
+        <span className="flex-1" />
+        {done && <Whole done={done} />}
+        <IconButton icon={X} label={t`Close the simulation`} onClick={() => view.setState({ isTrying: false })} />
+      </header>
+      <Scroll label={t`What is tried`} className="grid min-h-0 flex-1 gap-x-6 gap-y-4 overflow-y-auto p-4 md:grid-cols-[20rem_1fr]">
+        <div className="flex flex-col gap-2">
+          <label htmlFor="simulated-event" className="font-medium">{t`Event, as JSON`}</label>
+          <PastRun />
+          <textarea
+            id="simulated-event"
+            data-own-undo
+            rows={5}
+            spellCheck={false}
+            aria-invalid={problem !== undefined || undefined}
+            aria-describedby="simulated-event-problem"
+            className={`${inputLook} font-mono`}
+            value={event}
+            onChange={({ target }) => view.setState({ event: target.value })}
+          />
+          <p id="simulated-event-problem" className="text-xs break-words text-danger empty:hidden">
+            {problem}
+          </p>
+          <div className="flex flex-wrap gap-2">
+            <Button
+              look="primary"
+              icon={FlaskConical}
+              label={t`Simulate`}
+              isBusy={isPending}
+              disabled={problem !== undefined}
+              onClick={() => begin(done?.answers ?? {})}
+            />
+            {done && Object.keys(done.answers).length > 0 && (
+              <Button icon={RotateCcw} label={t`Without my answers`} disabled={problem !== undefined} onClick={() => begin({})} />
+            )}
+            {can("editor") && <Button icon={Rocket} label={t`Run it for real`} disabled={problem !== undefined} onClick={() => void run()} />}
+          </div>
+        </div>
+        <div className="flex min-w-0 flex-col gap-3">
+          {error && <ErrorPanel error={error} />}
+          {!done && (
+            <p className="max-w-prose text-quiet">
+              {t`The gateway runs what you see with this event on a virtual clock: waits pass at once, nothing is sent, and nothing is kept. You say what people and other systems answer; nodes with sample data give that.`}
+            </p>
+          )}
+          {done && done.graph !== now && <p className="text-warn">{t`The workflow has changed since. Simulate it again to see what it does now.`}</p>}
+          {done && <Here key={at} done={done} at={at} isBusy={isPending} onAnswer={answer} />}
+        </div>
+      </Scroll>
+      {isRunning && <RunVersion onClose={() => setRunning(false)} />}
+    </section>
+  );
+}
+
+const sinceStart = ({ steps }: Done, at: string) => Date.parse(at) - Date.parse(steps[0]?.[0].at ?? at);
+
+/** Says what happens in a step. */
+function useSaid() {
+  const { t } = useLingui();
+  const outputName = useOutputName();
+  return ({ graph }: Done, [{ type, nodeId = "", attempt = 1, branch }]: Step): string => {
+    const name = graph.nodes[nodeId]?.name ?? nodeId;
+    switch (type) {
+      case "run.started":
+        return t`The run begins`;
+      case "run.completed":
+        return t`The run is completed`;
+      case "run.failed":
+        return t`The run fails`;
+      case "node.started":
+        return attempt > 1 ? t`${name}: attempt ${attempt} begins` : t`${name} begins`;
+      case "node.retrying":
+        return t`${name} fails, and is tried again`;
+      case "node.waiting":
+        return t`${name} waits`;
+      case "node.completed":
+        return branch === undefined ? t`${name} is completed` : t`${name}: ${outputName(branch)}`;
+      case "node.failed":
+        return t`${name} fails`;
+      case "edge.failed":
+        return t`An edge behind ${name} cannot be decided`;
+      default:
+        return type;
+    }
+  };
+}
+
+/** Which step it is, when it happens on the virtual clock, and what happens. */
+function Where({ done, at }: { done: Done; at: number }) {
+  const { t } = useLingui();
+  const said = useSaid();
+  const step = done.steps[at];
+  if (!step) return null;
+  const after = duration(sinceStart(done, step[0].at));
+  return (
+    <p role="status" className="min-w-0">
+      <span className="text-quiet tabular-nums">
+        {t`Step ${at + 1} of ${done.steps.length}`} · <span title={step[0].at}>{t`after ${after}`}</span> ·{" "}
+      </span>
+      <span className="font-medium">{said(done, step)}</span>
+    </p>
+  );
+}
+
+/** What becomes of the whole run. */
+function Whole({ done }: { done: Done }) {
+  const { t } = useLingui();
+  const { status, open, effects } = done.simulation;
+  const after = duration(sinceStart(done, done.steps.at(-1)?.[0].at ?? ""));
+  return (
+    <div className="flex items-center gap-2 text-quiet">
+      {open.length > 0 ? <span className="text-warn">{t`It needs your answer`}</span> : <StateBadge of={runStates[status]} />}
+      <span>{t`after ${after}`}</span>
+      {effects.length > 0 && <span>{t`calls: ${effects.length}`}</span>}
+    </div>
+  );
+}
+
+type HereProps = {
+  done: Done;
+  at: number;
+  isBusy: boolean;
+  onAnswer: (nodeId: string, place: number, answer: Answer | undefined, isForAll: boolean) => void;
+};
+
+/** What a step is about: what the node got and gave, what would be sent, and what is to be answered. */
+function Here({ done, at, isBusy, onAnswer }: HereProps) {
+  const { t } = useLingui();
+  const { simulation, graph, steps, answers } = done;
+  const [entry] = steps[at] ?? [];
+  const isLast = at === steps.length - 1;
+  const node = simulation.nodes.find(({ nodeId }) => nodeId === entry?.nodeId);
+  const effect = simulation.effects.find((one) => one.nodeId === entry?.nodeId && one.attempt === entry.attempt);
+  const own = answerAt(graph, steps, at);
+  const open = isLast ? simulation.open : [];
+  const questions = useMemo(
+    () => new Map(steps.flatMap(([{ nodeId, question }]) => (nodeId && question ? [[nodeId, question] as const] : []))),
+    [steps],
+  );
+  if (!entry) return null;
+  const { type, nodeId = "", code, message, until } = entry;
+  const hasEnded = type === "node.completed" || type === "node.failed";
+  const outcome = (id: string, place: number, isOpen: boolean) => (
+    <Outcome
+      key={`${id} ${place}`}
+      node={graph.nodes[id]}
+      question={questions.get(id)}
+      given={answers[id]?.[place]}
+      isOpen={isOpen}
+      isBusy={isBusy}
+      onAnswer={(answer, isForAll) => onAnswer(id, place, answer, isForAll)}
+    />
+  );
+  return (
+    <>
+      {node && type.startsWith("node.") && (
+        <p className="flex flex-wrap items-center gap-3">
+          <span className="font-medium">{graph.nodes[nodeId]?.name ?? nodeId}</span>
+          <StateBadge of={nodeStates[triedAt(graph, simulation, steps, at).nodes[nodeId] ?? "pending"]} />
+          {until && (
+            <span className="text-quiet">
+              <Trans>at most until {duration(sinceStart(done, until))} after the beginning</Trans>
+            </span>
+          )}
+        </p>
+      )}
+      {message && (
+        <p className="break-words text-danger">
+          <code>{code}</code> {message}
+        </p>
+      )}
+      {node?.isHandled && type === "node.failed" && <p className="text-quiet">{t`An edge takes the failure, so the run goes on.`}</p>}
+      {open.map((id) => outcome(id, answered(graph, steps, answers, id), true))}
+      {own !== undefined && !open.includes(nodeId) && outcome(nodeId, own, false)}
+      <div className="grid gap-3 lg:grid-cols-2">
+        {type === "run.started" && <Value title={t`Event`} value={simulation.context.data.input} />}
+        {type === "run.completed" && <Value title={t`Output of the run`} value={simulation.output} />}
+        {type.startsWith("node.") && <Value title={t`Input`} value={node?.input} />}
+        {effect && type === "node.started" && <Value title={t`What would be sent`} value={effect.config} />}
+        {hasEnded && <Value title={t`Output`} value={node?.output} />}
+      </div>
+    </>
+  );
+}
+
+function Value({ title, value }: { title: string; value: unknown }) {
+  if (value === undefined) return null;
+  return (
+    <div className="min-w-0">
+      <h3 className="mb-1 font-medium">{title}</h3>
+      <Json label={title} value={value} />
+    </div>
+  );
+}
