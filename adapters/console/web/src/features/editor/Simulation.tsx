@@ -103,8 +103,8 @@ export default function Simulation() {
         {done && <Whole done={done} />}
         <IconButton icon={X} label={t`Close the simulation`} onClick={() => view.setState({ isTrying: false })} />
       </header>
-      <Scroll label={t`What is tried`} className="grid min-h-0 flex-1 gap-x-6 gap-y-4 overflow-y-auto p-4 md:grid-cols-[20rem_1fr]">
-        <div className="flex flex-col gap-2">
+      <div className="min-h-0 flex-1 max-md:flex max-md:flex-col max-md:overflow-y-auto md:grid md:grid-cols-[22rem_1fr]">
+        <Scroll label={t`What is tried`} className="flex flex-col gap-2 p-4 md:overflow-y-auto">
           <label htmlFor="simulated-event" className="font-medium">{t`Event, as JSON`}</label>
           <PastRun />
           <textarea
@@ -135,8 +135,8 @@ export default function Simulation() {
             )}
             {can("editor") && <Button icon={Rocket} label={t`Run it for real`} disabled={problem !== undefined} onClick={() => void run()} />}
           </div>
-        </div>
-        <div className="flex min-w-0 flex-col gap-3">
+        </Scroll>
+        <Scroll key={at} label={t`What happens`} className={`flex min-w-0 flex-col gap-3 p-4 md:overflow-y-auto ${done ? "max-md:order-first" : ""}`}>
           {error && <ErrorPanel error={error} />}
           {!done && (
             <p className="max-w-prose text-quiet">
@@ -144,9 +144,9 @@ export default function Simulation() {
             </p>
           )}
           {done && done.graph !== now && <p className="text-warn">{t`The workflow has changed since. Simulate it again to see what it does now.`}</p>}
-          {done && <Here key={at} done={done} at={at} isBusy={isPending} onAnswer={answer} />}
-        </div>
-      </Scroll>
+          {done && <Here done={done} at={at} isBusy={isPending} onAnswer={answer} />}
+        </Scroll>
+      </div>
       {isRunning && <RunVersion onClose={() => setRunning(false)} />}
     </section>
   );
