@@ -45,12 +45,12 @@ export function PastRun() {
   if (!data || data.items.length === 0) return null;
   return (
     <select
-      aria-label={t`Take the event of a run`}
+      aria-label={t`Take it from a past run`}
       className={inputLook}
       value=""
       onChange={({ target }) => void take(target.value).catch(toastError)}
     >
-      <option value="">{t`Take the event of a run`}</option>
+      <option value="">{t`Take it from a past run`}</option>
       {data.items.map((run) => (
         <option key={run.id} value={run.id}>
           {[entityOf(run) ?? run.id, i18n._(runStates[run.status].word), relative(new Date(run.createdAt), new Date(), i18n.locale)].join(" · ")}

@@ -114,7 +114,7 @@ export default function Simulation() {
             spellCheck={false}
             aria-invalid={problem !== undefined || undefined}
             aria-describedby="simulated-event-problem"
-            className={`${inputLook} font-mono`}
+            className={`${inputLook} shrink-0 font-mono`}
             value={event}
             onChange={({ target }) => view.setState({ event: target.value })}
           />
