@@ -1,4 +1,4 @@
-// Somebody makes what a workflow needs without leaving the editor: connections, with the consent of an account.
+// Somebody makes what a workflow needs without leaving the editor: connections, with the consent of an account, and triggers.
 import { createServer } from "node:http";
 
 // What is called, and an authorization server in one: it consents at once, and gives a token for the code.
@@ -79,6 +79,61 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
     await page.getByRole("button", { name: "Redo" }).click();
     await side.getByText("OAuth 2, a person consents").waitFor();
     await examine("editor-connection");
+
+    // What starts the workflow is made beside the graph: a schedule that says when it fires next, a call, and a hook whose address is shown once.
+    tolerate(/404/); // it asks whether there is a hook
+    await page.getByRole("button", { name: "Triggers", exact: true }).click();
+    await side.getByText("Nothing starts it by itself yet").waitFor();
+    const add = async (name, start) => {
+      await side.getByRole("button", { name: "Add a trigger" }).click();
+      await dialog.getByLabel("Name").fill(name);
+      await dialog.getByLabel("What starts it").selectOption(start);
+    };
+    const create = () => dialog.getByRole("button", { name: "Create the trigger" }).click();
+    const row = (name) => side.getByRole("listitem", { name });
+    await add("Nightly", "schedule");
+    await dialog.getByLabel("Cron").fill("x");
+    await dialog.getByRole("alert").waitFor();
+    await dialog.getByLabel("Cron").fill("30 2 * * *");
+    await dialog.getByLabel("Time zone").fill("Europe/Berlin");
+    await dialog.getByRole("table", { name: "Next times" }).waitFor();
+    await create();
+    await row("Nightly").getByText(/^Next: .*02:30/).waitFor();
+    await add("Orders", "call");
+    await create();
+    await page.getByRole("dialog", { name: "The address of Orders" }).waitFor();
+    await examine("editor-trigger-address");
+    await dialog.getByRole("button", { name: "Copy the address" }).click();
+    const address = await page.evaluate(() => navigator.clipboard.readText());
+    assert.match(address, /\/v1\/gateway\/triggers\/trg_\w+\/webhook$/);
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await add("Pushes", "hook");
+    await create();
+    await page.getByRole("dialog", { name: "Create a hook" }).waitFor();
+    await dialog.getByLabel("The sender's signing secret").fill("a secret of GitHub");
+    await dialog.getByRole("button", { name: "Create the hook" }).click();
+    const hookUrl = await page.getByRole("dialog", { name: "The hook's address" }).locator("code").innerText();
+    assert.equal((await fetch(hookUrl, { method: "POST", body: "{}" })).status, 401);
+    await dialog.getByRole("button", { name: "I have copied it" }).click();
+    await row("Pushes").getByText("GitHub").waitFor();
+    assert.ok(!(await page.content()).includes(hookUrl));
+    await row("Nightly").getByText("its version is not the active one").waitFor();
+    await row("Nightly").getByRole("button", { name: "Actions for Nightly" }).click();
+    await page.getByRole("menuitem", { name: "Edit", exact: true }).click();
+    assert.equal(await dialog.getByLabel("Cron").inputValue(), "30 2 * * *");
+    await dialog.getByLabel("Cron").fill("45 2 * * *");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await row("Nightly").getByText(/^Next: .*02:45/).waitFor();
+    await row("Orders").getByRole("button", { name: "Actions for Orders" }).click();
+    await page.getByRole("menuitem", { name: "Switch off" }).click();
+    await row("Orders").getByText("Off", { exact: true }).waitFor();
+    await examine("editor-triggers");
+    const triggers = (await (await call("GET", `/triggers?workflowId=${workflow.id}`)).json()).items;
+    assert.deepEqual(triggers.map(({ name, type, isActive, workflowVersionId }) => [name, type, isActive, workflowVersionId]).sort(), [
+      ["Nightly", "schedule", true, version.id],
+      ["Orders", "webhook", false, version.id],
+      ["Pushes", "webhook", true, version.id],
+    ]);
   } finally {
     others.close();
     others.closeAllConnections();

@@ -16,6 +16,7 @@ import {
   Undo2,
   WandSparkles,
   Workflow,
+  Zap,
 } from "lucide-react";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
@@ -98,6 +99,11 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
           icon={isList ? Workflow : List}
           label={isList ? t`Show the graph` : t`Show a list`}
           onClick={() => view.setState({ isList: !isList })}
+        />
+        <IconButton
+          icon={Zap}
+          label={t`Triggers`}
+          onClick={() => view.setState({ isListingTriggers: true, nodes: [], edges: [], adding: undefined })}
         />
         {number !== undefined && <IconButton icon={GitCompareArrows} label={t`Compare versions`} onClick={() => setAsks("compare")} />}
         {!isReadOnly && (

@@ -1,5 +1,5 @@
 import { useLingui } from "@lingui/react/macro";
-import { CircleX, Trash2, X } from "lucide-react";
+import { CircleX, Trash2, X, Zap } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { useTenant } from "@/api";
 import { Button, FieldErrors, IconButton, Link, Scroll, TextArea, TextField } from "@/ui";
@@ -20,7 +20,7 @@ const errorsOf = (findings: Finding[]) =>
 export function NodePanel({ node }: { node: GraphNode }) {
   const { t } = useLingui();
   const editor = useEditor();
-  const { id: tenantId, can } = useTenant();
+  const { can } = useTenant();
   const isReadOnly = useIsReadOnly();
   const findings = useFindings("node", node.id);
   const { edges } = useGraph();
@@ -76,7 +76,13 @@ export function NodePanel({ node }: { node: GraphNode }) {
                 />
               </RemoveItem>
               <CalledWorkflow node={node} />
-              {startsRuns(node.type) && <Link to={`/t/${tenantId}/triggers?workflowId=${editor.workflowId}`}>{t`Its triggers`}</Link>}
+              {startsRuns(node.type) && (
+                <Button
+                  icon={Zap}
+                  label={t`Its triggers`}
+                  onClick={() => editor.view.setState({ isListingTriggers: true, nodes: [], edges: [], adding: undefined })}
+                />
+              )}
               <TextArea
                 name="description"
                 label={t`Note`}

@@ -1,30 +1,34 @@
 import { Trans, useLingui } from "@lingui/react/macro";
 import { Copy, Trash2, X } from "lucide-react";
-import { Button, IconButton, toast } from "@/ui";
+import { lazy, Suspense } from "react";
+import { Button, IconButton, Skeleton, toast } from "@/ui";
 import { copySelected, removeSelected } from "./actions";
 import { useEditor, useGraph, useIsReadOnly, useView } from "./context";
 import { EdgePanel } from "./EdgePanel";
 import { NodePanel } from "./NodePanel";
 import { Palette } from "./Palette";
 
-/** What stands beside the canvas: the palette, or what is selected. On a narrow screen it lies over the canvas' end. */
+const Triggers = lazy(() => import("./Triggers"));
+
+/** What stands beside the canvas: the palette, what starts the workflow, or what is selected. On a narrow screen it lies over the canvas' end. */
 export function Side() {
   const { t } = useLingui();
   const { view } = useEditor();
   const graph = useGraph();
   const isReadOnly = useIsReadOnly();
-  const { nodes, edges, adding } = useView((shown) => shown);
+  const { nodes, edges, adding, isListingTriggers } = useView((shown) => shown);
   const chosenNodes = nodes.flatMap((id) => graph.nodes[id] ?? []);
   const chosenEdges = edges.filter((id) => graph.edges[id]);
   const [node] = chosenNodes;
   const [edge = ""] = chosenEdges;
   const count = chosenNodes.length + chosenEdges.length;
-  const isPalette = adding !== undefined || count === 0;
+  const isTriggers = Boolean(isListingTriggers) && adding === undefined && count === 0;
+  const isPalette = !isTriggers && (adding !== undefined || count === 0);
   if (isPalette && isReadOnly) return null;
-  const isAsked = adding !== undefined || count > 0;
+  const isAsked = isTriggers || adding !== undefined || count > 0;
   return (
     <aside
-      aria-label={isPalette ? t`Nodes` : t`Selection`}
+      aria-label={isPalette ? t`Nodes` : isTriggers ? t`Triggers` : t`Selection`}
       className={`flex min-h-0 flex-col border-line bg-panel max-md:absolute max-md:inset-x-0 max-md:bottom-0 max-md:z-20 max-md:max-h-[65%] max-md:border-t max-md:shadow-lg md:w-80 md:border-l ${isAsked ? "" : "max-md:hidden"}`}
     >
       {isPalette ? (
@@ -37,6 +41,10 @@ export function Side() {
           )}
           <Palette key={String(adding !== undefined)} />
         </>
+      ) : isTriggers ? (
+        <Suspense fallback={<Skeleton />}>
+          <Triggers />
+        </Suspense>
       ) : count > 1 ? (
         <Several count={count} />
       ) : node ? (

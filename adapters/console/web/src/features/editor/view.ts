@@ -24,6 +24,8 @@ export type View = {
   /** Is there while the palette is open. */
   adding?: Target;
   isListingProblems?: boolean;
+  /** Whether the panel has what starts the workflow, while nothing is selected. */
+  isListingTriggers?: boolean;
   /** Whether the graph is shown as a list. */
   isList?: boolean;
   /** Whether the panel takes the focus when it opens: where a node was chosen by keys, or is new. */

@@ -1,8 +1,8 @@
 import { useLingui } from "@lingui/react/macro";
 import { RotateCcw } from "lucide-react";
 import { useTenant } from "@/api";
+import { verdicts } from "@/parts/triggers";
 import { Button, Dialog, DialogButtons, ErrorPanel, Fact, Facts, Identifier, Json, Link, Skeleton, StateBadge, Time } from "@/ui";
-import { verdicts } from "./words";
 
 type Props = { triggerId: string; deliveryId: string; onClose: () => void; onDone: (id: string) => void };
 

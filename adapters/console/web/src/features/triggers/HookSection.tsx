@@ -1,9 +1,9 @@
 import { useLingui } from "@lingui/react/macro";
-import { useQuery } from "@tanstack/react-query";
 import { FlaskConical, Pencil, Power, RefreshCw, Trash2, Webhook } from "lucide-react";
 import { useState } from "react";
-import { ApiError, type Schemas, useTenant } from "@/api";
+import { type Schemas, useTenant } from "@/api";
 import { useItems } from "@/parts";
+import { HookAddress, HookForm, type Scheme, type Trigger, useHook, useSender, verdicts } from "@/parts/triggers";
 import {
   attempt,
   Button,
@@ -23,46 +23,27 @@ import {
   OnOff,
   Section,
   SelectFilter,
-  ShownOnceDialog,
   StateBadge,
   Time,
   toast,
   useSearchParameters,
 } from "@/ui";
-import type { Trigger } from "./config";
 import { HookDelivery } from "./HookDelivery";
-import { HookForm } from "./HookForm";
 import { HookTest } from "./HookTest";
-import { presets, type Scheme } from "./scheme";
-import { kindWords, verdicts } from "./words";
 
 type Delivery = Schemas["HookDelivery"];
 
 /** The hook of a trigger: its address, who may send, and what it has received. */
 export function HookSection({ trigger }: { trigger: Trigger }) {
-  const { t, i18n } = useLingui();
+  const { t } = useLingui();
+  const senderOf = useSender();
   const { api, client, id: tenantId, can } = useTenant();
   const [parameters, setParameters] = useSearchParameters();
   const [doing, setDoing] = useState<"edit" | "test" | "rotate" | "remove" | null>(null);
   const [address, setAddress] = useState<string | null>(null);
   const { delivery: opened } = parameters;
   const path = { params: { path: { id: trigger.id } } };
-  // That there is no hook is an answer, and no failure.
-  const {
-    data: hook,
-    error,
-    refetch,
-  } = useQuery({
-    queryKey: ["get", "/triggers/{id}/hook", trigger.id],
-    queryFn: () =>
-      client.GET("/triggers/{id}/hook", path).then(
-        ({ data }) => data ?? null,
-        (failure) => {
-          if (failure instanceof ApiError && failure.status === 404) return null;
-          throw failure;
-        },
-      ),
-  });
+  const { data: hook, error, refetch } = useHook(trigger.id);
   const isNone = hook === null;
   const deliveries = useItems(api, "/triggers/{id}/hook/deliveries", ["verdict"], { ...path.params, refetchInterval: 5_000, enabled: !!hook });
   const rotate = api.useMutation("post", "/triggers/{id}/hook/rotate", {
@@ -109,8 +90,6 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
       client.PATCH("/triggers/{id}/hook", { ...path, body: { isActive: !hook.isActive } }).then(() => refetch()),
       hook.isActive ? t`The hook is off` : t`The hook is on`,
     );
-  const scheme = hook.scheme as Scheme;
-  const sender = scheme.preset ? presets[scheme.preset as keyof typeof presets] : i18n._(kindWords[scheme.kind ?? ""] ?? { id: scheme.kind ?? "" });
   return (
     <>
       <Section
@@ -135,7 +114,7 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
         ))}
         <Facts>
           <Fact label={t`State`} value={<OnOff of={hook} off={t`Off: deliveries start nothing`} />} />
-          <Fact label={t`Sender`} value={sender} />
+          <Fact label={t`Sender`} value={senderOf(hook.scheme as Scheme)} />
           <Fact label={t`Address`} value={<code className="break-all">{hook.url}</code>} />
           <Fact label={t`The old address ends`} value={hook.oldUrlUntil && <Time at={hook.oldUrlUntil} />} />
           <Fact
@@ -206,14 +185,7 @@ export function HookSection({ trigger }: { trigger: Trigger }) {
           <GraceField label={t`The old address ends`} defaultValue="86400" most={604_800} />
         </FormDialog>
       )}
-      {address && (
-        <ShownOnceDialog
-          title={t`The hook's address`}
-          description={t`Give it to the sender. It is shown this once, since whoever has it can send.`}
-          text={address}
-          onClose={() => setAddress(null)}
-        />
-      )}
+      {address && <HookAddress url={address} onClose={() => setAddress(null)} />}
       {doing === "remove" && (
         <Confirm
           onClose={close}

@@ -1,9 +1,8 @@
 import { useLingui } from "@lingui/react/macro";
 import { type Schemas, useTenant } from "@/api";
 import { useItems } from "@/parts";
+import { outcomes, SchedulePreview } from "@/parts/triggers";
 import { Empty, Filters, Link, List, Section, SelectFilter, StateBadge, Time } from "@/ui";
-import { SchedulePreview } from "./SchedulePreview";
-import { outcomes } from "./words";
 
 type Fire = Schemas["Fire"];
 

@@ -1,8 +1,8 @@
 import { useLingui } from "@lingui/react/macro";
 import { useTenant } from "@/api";
 import { EventDialog } from "@/parts";
+import type { Trigger } from "@/parts/triggers";
 import { Link } from "@/ui";
-import type { Trigger } from "./config";
 
 /** Calls a trigger as a server would. */
 export function TestCall({ trigger, onClose }: { trigger: Trigger; onClose: () => void }) {

@@ -2,14 +2,14 @@ import { Trans, useLingui } from "@lingui/react/macro";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Pencil, Play, Power, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { base, useTenant } from "@/api";
+import { useTenant } from "@/api";
 import { useReload } from "@/parts";
+import { Address, type Config, startOf, startWords, TriggerForm } from "@/parts/triggers";
 import {
   attempt,
   Badge,
   Button,
   Confirm,
-  CopyButton,
   Fact,
   Facts,
   Identifier,
@@ -24,12 +24,9 @@ import {
   toast,
   UnreadPage,
 } from "@/ui";
-import { addressOf, type Config, commandFor, startOf } from "./config";
 import { HookSection } from "./HookSection";
 import { Ledger } from "./Ledger";
 import { TestCall } from "./TestCall";
-import { TriggerForm } from "./TriggerForm";
-import { startWords } from "./words";
 
 export default function TriggerPage() {
   const { t, i18n } = useLingui();
@@ -55,7 +52,6 @@ export default function TriggerPage() {
     );
   const config = trigger.config as Config;
   const start = startOf(trigger);
-  const address = addressOf(trigger.id, location.origin, base);
   return (
     <Page
       title={trigger.name}
@@ -101,15 +97,7 @@ export default function TriggerPage() {
       ) : (
         <>
           <Section title={t`Address`}>
-            <p className="text-quiet">{t`Your servers call it with a secret key.`}</p>
-            <div className="flex items-start gap-1 rounded-md border border-line bg-panel p-2">
-              <code className="min-w-0 flex-1 py-1 break-all">{address}</code>
-              <CopyButton text={address} label={t`Copy the address`} />
-            </div>
-            <div className="flex items-start gap-1 rounded-md border border-line bg-panel p-2">
-              <pre className="min-w-0 flex-1 py-1 font-mono break-all whitespace-pre-wrap">{commandFor(address)}</pre>
-              <CopyButton text={commandFor(address)} label={t`Copy the command`} />
-            </div>
+            <Address triggerId={trigger.id} />
           </Section>
           <HookSection trigger={trigger} />
         </>

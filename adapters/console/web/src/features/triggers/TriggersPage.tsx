@@ -2,10 +2,8 @@ import { useLingui } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
 import { useTenant } from "@/api";
 import { useItems, useReload, WorkflowFilter } from "@/parts";
+import { type Config, startOf, startWords, type Trigger, TriggerForm } from "@/parts/triggers";
 import { type Column, Link, ListPage, OnOff, OnOffFilter, SearchFilter, SelectFilter, Time, useSearchParameters } from "@/ui";
-import { type Config, startOf, type Trigger } from "./config";
-import { TriggerForm } from "./TriggerForm";
-import { startWords } from "./words";
 
 export default function TriggersPage() {
   const { t, i18n } = useLingui();

@@ -1,16 +1,24 @@
 import { useLingui } from "@lingui/react/macro";
 import { useState } from "react";
 import { useTenant } from "@/api";
-import { RecordField } from "@/parts";
+import { RecordField } from "@/parts/records";
 import { FormDialog, SelectField, TextField, textOf } from "@/ui";
 import { type Config, configOf, type Start, startOf, type Trigger, typeOf } from "./config";
 import { ScheduleFields } from "./ScheduleFields";
 import { startWords } from "./words";
 
-type Props = { trigger?: Trigger; workflowId?: string; onClose: () => void; onDone: (saved: Trigger, start: Start) => void };
+type Props = {
+  trigger?: Trigger;
+  /** The workflow that is chosen at first. */
+  workflowId?: string;
+  /** The version that it starts, where that is no choice. */
+  versionId?: string;
+  onClose: () => void;
+  onDone: (saved: Trigger, start: Start) => void;
+};
 
 /** Makes a trigger, or changes one. */
-export function TriggerForm({ trigger, workflowId, onClose, onDone }: Props) {
+export function TriggerForm({ trigger, workflowId, versionId, onClose, onDone }: Props) {
   const { t } = useLingui();
   const { api } = useTenant();
   const [start, setStart] = useState<Start>(trigger ? startOf(trigger) : "call");
@@ -30,7 +38,7 @@ export function TriggerForm({ trigger, workflowId, onClose, onDone }: Props) {
     const name = textOf(form, "name") ?? "";
     const body = { name, config: configOf(start, (field) => textOf(form, field), config) };
     if (trigger) update.mutate({ params: { path: { id: trigger.id } }, body });
-    else create.mutate({ body: { ...body, type: typeOf(start), workflowVersionId: textOf(form, "workflowVersionId") ?? "" } });
+    else create.mutate({ body: { ...body, type: typeOf(start), workflowVersionId: versionId ?? textOf(form, "workflowVersionId") ?? "" } });
   };
   return (
     <FormDialog
@@ -41,7 +49,7 @@ export function TriggerForm({ trigger, workflowId, onClose, onDone }: Props) {
       action={trigger ? t`Save` : t`Create the trigger`}
     >
       <TextField name="name" label={t`Name`} defaultValue={trigger?.name} maxLength={255} autoFocus />
-      {!trigger && (
+      {!trigger && versionId === undefined && (
         <>
           <RecordField
             of="/workflows"
@@ -63,14 +71,16 @@ export function TriggerForm({ trigger, workflowId, onClose, onDone }: Props) {
               )}
             />
           )}
-          <SelectField
-            name="start"
-            label={t`What starts it`}
-            value={start}
-            onChange={(event) => setStart(event.target.value as Start)}
-            options={startWords}
-          />
         </>
+      )}
+      {!trigger && (
+        <SelectField
+          name="start"
+          label={t`What starts it`}
+          value={start}
+          onChange={(event) => setStart(event.target.value as Start)}
+          options={startWords}
+        />
       )}
       {(start === "event" || (trigger && start === "call")) && (
         <TextField

@@ -1,8 +1,10 @@
 import type { MessageDescriptor } from "@lingui/core";
 import { msg } from "@lingui/core/macro";
+import { useLingui } from "@lingui/react/macro";
 import type { Schemas } from "@/api";
 import type { State } from "@/ui";
 import type { Start, Unit } from "./config";
+import { presets, type Scheme } from "./scheme";
 
 export const startWords: Record<Start, MessageDescriptor> = {
   call: msg`A call of your servers, with a key`,
@@ -59,3 +61,9 @@ export const fieldWords: Record<string, MessageDescriptor> = {
   toleranceSeconds: msg`Seconds that it may be old`,
   parameter: msg`Parameter`,
 };
+
+/** Who sends to a hook, in words. */
+export function useSender() {
+  const { i18n } = useLingui();
+  return ({ preset, kind = "" }: Scheme) => (preset ? presets[preset as keyof typeof presets] : i18n._(kindWords[kind] ?? { id: kind }));
+}

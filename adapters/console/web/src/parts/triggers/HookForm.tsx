@@ -2,7 +2,7 @@ import { useLingui } from "@lingui/react/macro";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { RecordField } from "@/parts";
+import { RecordField } from "@/parts/records";
 import { CheckField, FormDialog, type Options, OptionsOf, SelectField, TextArea, TextField, textOf } from "@/ui";
 import type { Trigger } from "./config";
 import { choiceOf, kinds, mergedScheme, presets, type Scheme, schemeOf, secretMember } from "./scheme";
