@@ -117,7 +117,7 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
     await dialog.getByRole("button", { name: "I have copied it" }).click();
     await row("Pushes").getByText("GitHub").waitFor();
     assert.ok(!(await page.content()).includes(hookUrl));
-    await row("Nightly").getByText("its version is not the active one").waitFor();
+    await side.getByText("They start nothing before the workflow is published").waitFor();
     await row("Nightly").getByRole("button", { name: "Actions for Nightly" }).click();
     await page.getByRole("menuitem", { name: "Edit", exact: true }).click();
     assert.equal(await dialog.getByLabel("Cron").inputValue(), "30 2 * * *");

@@ -54,7 +54,8 @@ export default function Triggers() {
   const reload = useReload("/triggers");
   const [doing, setDoing] = useState<Doing>();
   const { data, error, refetch } = api.useQuery("get", "/triggers", { params: { query: { workflowId, limit: 100 } } });
-  const active = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId, isActive: true, limit: 1 } } }).data?.items[0];
+  const versions = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId, isActive: true, limit: 1 } } }).data;
+  const active = versions && (versions.items[0] ?? null); // undefined until it is known
   const close = () => setDoing(undefined);
   /** A trigger belongs to a version: one that was never saved is, first. */
   const add = async () => {
@@ -69,7 +70,7 @@ export default function Triggers() {
     setDoing(!isNew || start === "schedule" ? undefined : start === "hook" ? { hookOf: saved } : { address: saved });
   };
   return (
-    <section aria-label={t`Triggers`} className="flex min-h-0 flex-1 flex-col">
+    <div className="flex min-h-0 flex-1 flex-col">
       <header className="flex items-center gap-2 border-b border-line py-2 pr-2 pl-4">
         <Zap aria-hidden className="size-4.5 shrink-0 text-accent" />
         <h2 className="min-w-0 flex-1 truncate font-semibold">{t`Triggers`}</h2>
@@ -78,10 +79,13 @@ export default function Triggers() {
       <Scroll label={t`Triggers`} className="flex min-h-0 flex-1 flex-col gap-3 overflow-y-auto p-4">
         {error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : !data && <Skeleton />}
         {data?.items.length === 0 && <Empty title={t`Nothing starts it by itself yet`}>{t`A call, an event, a third party or the clock can.`}</Empty>}
+        {data && data.items.length > 0 && active === null && (
+          <p className="text-xs text-warn">{t`They start nothing before the workflow is published.`}</p>
+        )}
         {data && data.items.length > 0 && (
           <ul className="flex flex-col gap-2">
             {data.items.map((trigger) => (
-              <Row key={trigger.id} trigger={trigger} isIdle={trigger.workflowVersionId !== active?.id} onDo={setDoing} />
+              <Row key={trigger.id} trigger={trigger} isIdle={Boolean(active) && trigger.workflowVersionId !== active?.id} onDo={setDoing} />
             ))}
           </ul>
         )}
@@ -111,7 +115,7 @@ export default function Triggers() {
           </DialogButtons>
         </Dialog>
       )}
-    </section>
+    </div>
   );
 }
 
