@@ -97,7 +97,7 @@ deploy/browser/node_modules: deploy/browser/package-lock.json
 	@touch $@
 
 .PHONY: e2e
-e2e: deploy/browser/node_modules ## Drive the console, pages for answers and answers to hooks in a real browser (needs Node; installs Chromium on Debian)
+e2e: deploy/browser/node_modules $(CONSOLE)/node_modules ## Drive the console, pages for answers and answers to hooks in a real browser (needs Node; installs Chromium on Debian)
 	@command -v chromium chromium-browser google-chrome >/dev/null || deploy/browser/install-chromium
 	SLUICE_TEST_BROWSER=1 go test -count=1 -v -timeout 20m ./deploy/browser
 

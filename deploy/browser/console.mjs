@@ -150,6 +150,8 @@ for (const file of stories) {
       open: (path) => page.goto(path ? `${home}/${path}` : home),
       /** Says that the browser may complain of something, such as an answer that is no success. */
       tolerate: (pattern) => tolerated.push(pattern),
+      /** Reports a figure: what it is, its value, and what it should be. */
+      measure: figures.measure,
       weighFirstView: () => figures.weighFirstView(page),
       restartGateway: async () => assert.equal((await fetch(`${control}/restart`, { method: "POST" })).status, 200),
     });

@@ -41,8 +41,10 @@ export function vitals() {
   const pages = new Map(); // name → the worst of its visits
   const shifts = new Map(); // visit → how far things jumped in a burst: no second without a jump, five at most
   const interactions = [];
+  const measured = []; // by stories
   let firstView;
   return {
+    measure: (...line) => void measured.push(line),
     async watch(page) {
       await page.exposeFunction("keepVital", ({ page: path, visit, what, value, of, at }) => {
         const name = nameOf(path);
@@ -70,6 +72,7 @@ export function vitals() {
       const lines = [];
       const failed = [];
       const line = (what, value, aim) => lines.push(`${what.padEnd(44)} ${value.padStart(10)}  ${aim}`);
+      for (const [what, value, aim] of measured) line(what, value, aim);
       const ms = (value) => `${Math.round(value)} ms`;
       if (isDone(firstView)) {
         line("first view, JavaScript, gzip", `${(firstView / 1000).toFixed(1)} kB`, `at most ${aims.firstView / 1000} kB`);

@@ -136,7 +136,7 @@ export function Canvas() {
 function useReveal(box: RefObject<HTMLElement | null>, graph: Graph, selected: string[]) {
   const { getViewport, setViewport } = useReactFlow();
   const known = useRef(graph.nodes);
-  const current = useView(({ tried }) => tried?.current);
+  const current = useView(({ simulated }) => simulated?.current);
   const shown = useRef(current);
   useEffect(() => {
     const [added = ""] = selected;

@@ -8,7 +8,7 @@ import { graphOf } from "./model";
 import { textOfValue } from "./values";
 
 /** Compares what is shown with another version of the workflow. */
-export function Compare({ onClose }: { onClose: () => void }) {
+export default function Compare({ onClose }: { onClose: () => void }) {
   const { t } = useLingui();
   const { api } = useTenant();
   const { workflowId } = useEditor();

@@ -9,17 +9,17 @@ import { Button, Dialog, DialogButtons, Skeleton, UnreadPage, useSearchParameter
 import { Canvas } from "./Canvas";
 import { Conflict } from "./Conflict";
 import { EditorContext, useEditor, useGraph, useView } from "./context";
-import { loadCodeEditor } from "./ExpressionField";
 import { useServerFindings } from "./findings";
 import { Header } from "./Header";
 import { useHistoryKeys } from "./keys";
-import { ListView } from "./ListView";
 import { edit, type Stored } from "./model";
-import { Problems } from "./Problems";
-import { Side } from "./Side";
+import { loadPanels, Side } from "./Side";
 import { serverOf, storedOf } from "./server";
 import { newView } from "./view";
 
+// What is only looked at when somebody asks for it.
+const ListView = lazy(() => import("./ListView"));
+const Problems = lazy(() => import("./Problems"));
 const Simulation = lazy(() => import("./Simulation"));
 
 /** The editor of a workflow: its draft, or else the version that is active or named in the address. */
@@ -46,21 +46,21 @@ export default function EditorPage() {
   if (unread || !workflow.data || !registry.data) return <UnreadPage title={t`Editor`} query={unread ?? workflow} />;
   return (
     <ReactFlowProvider key={`${workflowId} ${version ?? ""}`}>
-      <Editor workflow={workflow.data} types={registry.data.nodes} opened={opened.data ?? undefined} isTrying={run !== undefined} />
+      <Editor workflow={workflow.data} types={registry.data.nodes} opened={opened.data ?? undefined} isSimulating={run !== undefined} />
     </ReactFlowProvider>
   );
 }
 
-type Props = { workflow: Schemas["Workflow"]; types: Schemas["RegistryEntry"][]; opened: Stored | undefined; isTrying: boolean };
+type Props = { workflow: Schemas["Workflow"]; types: Schemas["RegistryEntry"][]; opened: Stored | undefined; isSimulating: boolean };
 
-function Editor({ workflow, types, opened, isTrying }: Props) {
+function Editor({ workflow, types, opened, isSimulating }: Props) {
   const { client, can } = useTenant();
   const workflowId = workflow.id;
   const [editing] = useState(() => edit(serverOf(client, workflowId), opened, !can("editor")));
-  const [view] = useState(() => newView(isTrying));
+  const [view] = useState(() => newView(isSimulating));
   const findings = useServerFindings(editing);
   const editor = useMemo(() => ({ workflowId, editing, view, types, findings }), [workflowId, editing, view, types, findings]);
-  useEffect(() => void loadCodeEditor(), []); // it is needed as soon as a node is chosen
+  useEffect(() => void loadPanels(), []);
   useEffect(() => {
     document.title = `${workflow.name} · Sluice`;
   }, [workflow.name]);
@@ -83,19 +83,36 @@ function Editor({ workflow, types, opened, isTrying }: Props) {
   );
 }
 
-const Graph = () => (useView(({ isList }) => isList) ? <ListView /> : <Canvas />);
+function Graph() {
+  const isList = useView((shown) => shown.isList);
+  return isList ? (
+    <Suspense fallback={<Skeleton lines={4} />}>
+      <ListView />
+    </Suspense>
+  ) : (
+    <Canvas />
+  );
+}
 
 function Keys() {
   useHistoryKeys();
   return null;
 }
 
-const ProblemsIfAsked = () => (useView(({ isListingProblems }) => isListingProblems) ? <Problems /> : null);
+function ProblemsIfAsked() {
+  const isListing = useView(({ isListingProblems }) => isListingProblems);
+  if (!isListing) return null;
+  return (
+    <Suspense fallback={<Skeleton lines={2} />}>
+      <Problems />
+    </Suspense>
+  );
+}
 
 function SimulationIfAsked() {
-  const isTrying = useView((shown) => shown.isTrying);
+  const isSimulating = useView((shown) => shown.isSimulating);
   const isEmpty = Object.keys(useGraph().nodes).length === 0;
-  if (!isTrying || isEmpty) return null;
+  if (!isSimulating || isEmpty) return null;
   return (
     <Suspense fallback={<Skeleton lines={4} />}>
       <Simulation />

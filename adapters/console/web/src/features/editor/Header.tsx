@@ -18,16 +18,17 @@ import {
   Workflow,
   Zap,
 } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { attempt, Button, IconButton, Link, toast, toastError, useShortcut } from "@/ui";
-import { Compare } from "./Compare";
 import { useEditor, useGraph, useIsReadOnly, useSession, useView } from "./context";
 import { validation } from "./findings";
 import { Publish } from "./Publish";
-import { RunVersion } from "./RunVersion";
 import { SaveState } from "./SaveState";
 import { tidyPlaces } from "./tidy";
+
+const Compare = lazy(() => import("./Compare"));
+const RunVersion = lazy(() => import("./RunVersion"));
 
 /** What the workflow is called, whether it is saved, and what can be done with all of it. */
 export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
@@ -42,7 +43,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
   const isEmpty = Object.keys(useGraph().nodes).length === 0;
   const isListing = useView(({ isListingProblems }) => isListingProblems);
   const isList = useView((shown) => shown.isList);
-  const isTrying = useView((shown) => shown.isTrying);
+  const isSimulating = useView((shown) => shown.isSimulating);
   const versionId = useSession((session) => session.versionId);
   const active = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId: workflow.id, isActive: true, limit: 1 } } }).data
     ?.items[0];
@@ -72,8 +73,8 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
     if (isRefused) view.setState({ isListingProblems: true });
     else setAsks(what);
   };
-  const toggleTrying = () => view.setState({ isTrying: !isTrying });
-  useShortcut(isEmpty ? undefined : { keys: "s", label: t`Simulate`, run: toggleTrying });
+  const toggleSimulation = () => view.setState({ isSimulating: !isSimulating });
+  useShortcut(isEmpty ? undefined : { keys: "s", label: t`Simulate`, run: toggleSimulation });
   useShortcut({ keys: "l", label: isList ? t`Show the graph` : t`Show a list`, run: () => view.setState({ isList: !isList }) });
   useShortcut(isReadOnly ? undefined : { keys: "a", label: t`Add a node`, run: add });
   useShortcut(isReadOnly ? undefined : { keys: "t", label: t`Tidy up`, run: () => void tidy().catch(toastError) });
@@ -128,9 +129,9 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
         {!isEmpty && (
           <Button
             icon={FlaskConical}
-            aria-expanded={Boolean(isTrying)}
+            aria-expanded={Boolean(isSimulating)}
             label={<span className="max-sm:sr-only">{t`Simulate`}</span>}
-            onClick={toggleTrying}
+            onClick={toggleSimulation}
           />
         )}
         {can("editor") && !isEmpty && (
@@ -149,8 +150,10 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
         )}
       </div>
       {asks === "publish" && <Publish onClose={() => setAsks(null)} />}
-      {asks === "compare" && <Compare onClose={() => setAsks(null)} />}
-      {asks === "run" && <RunVersion onClose={() => setAsks(null)} />}
+      <Suspense>
+        {asks === "compare" && <Compare onClose={() => setAsks(null)} />}
+        {asks === "run" && <RunVersion onClose={() => setAsks(null)} />}
+      </Suspense>
     </header>
   );
 }

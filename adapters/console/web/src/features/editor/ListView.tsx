@@ -5,11 +5,11 @@ import { Button, Empty, FormDialog, Menu, MenuItem, MenuLine, SelectField, textO
 import { iconOf, outputsOf, runsBody, typeOf } from "./catalogue";
 import { useEditor, useFindings, useGraph, useIsReadOnly, useView } from "./context";
 import { type GraphNode, refusal } from "./model";
-import { TriedState, useOutputName } from "./NodeCard";
+import { SimulatedStatus, useOutputName } from "./NodeCard";
 import { listed } from "./order";
 
 /** The graph as a list, with the same commands: for whoever works by keys, or does not see the canvas. */
-export function ListView() {
+export default function ListView() {
   const { t } = useLingui();
   const { view } = useEditor();
   const graph = useGraph();
@@ -69,7 +69,7 @@ function Row({ node, depth, onConnect }: { node: GraphNode; depth: number; onCon
         ) : (
           <TriangleAlert aria-label={t`has warnings`} className="size-4 text-warn" />
         ))}
-      <TriedState id={node.id} />
+      <SimulatedStatus id={node.id} />
       <span className="flex-1" />
       {out.map(([id, { sourceOutputKey = "", targetNodeId }]) => (
         <button

@@ -1,24 +1,24 @@
 import { Plural, useLingui } from "@lingui/react/macro";
-import { Handle, type NodeProps, Position } from "@xyflow/react";
+import { Handle, type NodeProps, Position, useStore } from "@xyflow/react";
 import { CircleAlert, Plus, SquareArrowOutUpRight, TriangleAlert } from "lucide-react";
 import { memo } from "react";
-import { useTenant } from "@/api";
+import { type Schemas, useTenant } from "@/api";
 import { nodeStates } from "@/parts";
 import { Badge, Link, StateBadge } from "@/ui";
 import { calledWorkflow, iconOf, runsBody } from "./catalogue";
 import { useEditor, useFindings, useIsReadOnly, useView } from "./context";
-import { outputTop } from "./layout";
+import { card, outputTop } from "./layout";
 import { handleOf, type ShownNode } from "./shown";
 
 const borderOf = (isSelected: boolean, isBroken: boolean, isCurrent: boolean) =>
   isCurrent ? "border-info ring-2 ring-info" : isSelected ? "border-accent ring-1 ring-accent" : isBroken ? "border-danger" : "border-strong-line";
 
-const useIsCurrent = (id: string) => useView(({ tried }) => tried?.current === id);
+const useIsCurrent = (id: string) => useView(({ simulated }) => simulated?.current === id);
 
 /** Where a node stands in the simulation, after the step that is shown. */
-export function TriedState({ id }: { id: string }) {
-  const status = useView(({ tried }) => tried?.nodes[id]);
-  const calls = useView(({ tried }) => tried?.calls[id]);
+export function SimulatedStatus({ id }: { id: string }) {
+  const status = useView(({ simulated }) => simulated?.nodes[id]);
+  const calls = useView(({ simulated }) => simulated?.calls[id]);
   if (status) return <StateBadge of={nodeStates[status]} />;
   return (
     calls !== undefined && (
@@ -29,17 +29,47 @@ export function TriedState({ id }: { id: string }) {
   );
 }
 
-/** A node: what it is, where edges begin and end, and whether something is wrong with it. */
+const minReadableHeight = 25; // pixels, the height below which nobody reads a card
+
+/** A node: what it is, where edges begin and end, and whether something is wrong with it. From far away it is a place alone. */
 export const NodeCard = memo(function NodeCard({ data: { node, outputs }, selected, width, height }: NodeProps<ShownNode>) {
+  const isReadable = useStore(({ transform: [, , zoom] }) => zoom * card.height >= minReadableHeight);
   const isBroken = useFindings("node", node.id).some(({ isWarning }) => !isWarning);
   const isCurrent = useIsCurrent(node.id);
   return (
     <div style={{ width, height }} className={`rounded-lg border bg-panel shadow-sm ${borderOf(selected, isBroken, isCurrent)}`}>
-      <Head node={node} />
-      <Ends outputs={outputs} id={node.id} isContainer={false} />
+      {isReadable ? (
+        <>
+          <Head node={node} />
+          <Ends outputs={outputs} id={node.id} isContainer={false} />
+        </>
+      ) : (
+        <Placeholder id={node.id} />
+      )}
     </div>
   );
 });
+
+const colours: Record<Schemas["RunNodeStatus"], string> = {
+  pending: "bg-line",
+  running: "bg-info",
+  waiting: "bg-warn",
+  completed: "bg-ok",
+  failed: "bg-danger",
+  skipped: "bg-line",
+  cancelled: "bg-line",
+};
+
+/** Where a node stands in the simulation, for whoever sees the whole graph. */
+function Placeholder({ id }: { id: string }) {
+  const status = useView(({ simulated }) => simulated?.nodes[id]);
+  const { i18n } = useLingui();
+  return (
+    <div className={`mx-3 mt-[22px] h-3 rounded ${status ? colours[status] : "bg-line"}`}>
+      {status && <span className="sr-only">{i18n._(nodeStates[status].word)}</span>}
+    </div>
+  );
+}
 
 /** A node that runs others for each of its items: they are within it. */
 export const NodeBody = memo(function NodeBody({ data: { node, outputs, isEmpty }, selected, width, height }: NodeProps<ShownNode>) {
@@ -78,16 +108,16 @@ function Head({ node }: { node: ShownNode["data"]["node"] }) {
   const { id: tenantId } = useTenant();
   const called = calledWorkflow(node.config);
   const errors = findings.filter(({ isWarning }) => !isWarning).length;
-  const isTried = useView(({ tried }) => tried !== undefined && (tried.nodes[node.id] ?? tried.calls[node.id]) !== undefined);
+  const isSimulated = useView(({ simulated }) => simulated !== undefined && (simulated.nodes[node.id] ?? simulated.calls[node.id]) !== undefined);
   const said = node.description || types.find(({ type }) => type === node.type)?.name || node.type;
   return (
     <div className="flex h-[54px] items-center gap-2.5 px-3">
       <Icon aria-hidden className="size-4.5 shrink-0 text-accent" />
       <div className="min-w-0 flex-1">
         <p className="truncate leading-5 font-medium">{node.name}</p>
-        {isTried ? (
+        {isSimulated ? (
           <p className="truncate text-xs leading-4">
-            <TriedState id={node.id} />
+            <SimulatedStatus id={node.id} />
           </p>
         ) : (
           <p className="truncate text-xs leading-4 text-quiet">{said}</p>

@@ -20,7 +20,7 @@ function useTake() {
 const newest = (workflowId: string) => ({ params: { query: { workflowId, limit: 20 } } });
 
 /** Begins with what the run in the address was started with, or else the last one. */
-export function usePastEvent() {
+export function useInitialEvent() {
   const { api } = useTenant();
   const { view, workflowId } = useEditor();
   const [{ run }] = useSearchParameters();
@@ -35,7 +35,7 @@ export function usePastEvent() {
   }, [first]);
 }
 
-/** Chooses a run whose event is tried again. */
+/** Chooses a run whose event is used again. */
 export function PastRun() {
   const { t, i18n } = useLingui();
   const { api } = useTenant();

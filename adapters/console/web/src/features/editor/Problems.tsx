@@ -6,7 +6,7 @@ import { useEditor, useGraph } from "./context";
 import type { Finding } from "./findings";
 
 /** What the server found; each leads to where it is. */
-export function Problems() {
+export default function Problems() {
   const { t } = useLingui();
   const { findings, view } = useEditor();
   const { nodes, edges } = useGraph();

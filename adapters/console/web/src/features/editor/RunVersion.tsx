@@ -3,16 +3,16 @@ import { useNavigate } from "@tanstack/react-router";
 import { useTenant } from "@/api";
 import { EventDialog } from "@/parts";
 import { useSession, useView } from "./context";
-import { PastRun, usePastEvent } from "./PastRun";
+import { PastRun, useInitialEvent } from "./PastRun";
 
 /** Runs the version as it is, with all effects. */
-export function RunVersion({ onClose }: { onClose: () => void }) {
+export default function RunVersion({ onClose }: { onClose: () => void }) {
   const { t } = useLingui();
   const navigate = useNavigate();
   const { api, id: tenantId } = useTenant();
   const versionId = useSession((session) => session.versionId);
   const event = useView((shown) => shown.event);
-  usePastEvent();
+  useInitialEvent();
   const start = api.useMutation("post", "/workflow-versions/{id}/runs", {
     onSuccess: (run) => void navigate({ to: `/t/${tenantId}/runs/${run.id}` }),
   });

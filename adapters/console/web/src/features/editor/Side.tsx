@@ -4,11 +4,17 @@ import { lazy, Suspense } from "react";
 import { Button, IconButton, Skeleton, toast } from "@/ui";
 import { copySelected, removeSelected } from "./actions";
 import { useEditor, useGraph, useIsReadOnly, useView } from "./context";
-import { EdgePanel } from "./EdgePanel";
-import { NodePanel } from "./NodePanel";
 import { Palette } from "./Palette";
 
 const Triggers = lazy(() => import("./Triggers"));
+const loadNodePanel = () => import("./NodePanel");
+const loadEdgePanel = () => import("./EdgePanel");
+const NodePanel = lazy(() => loadNodePanel().then((panel) => ({ default: panel.NodePanel })));
+const EdgePanel = lazy(() => loadEdgePanel().then((panel) => ({ default: panel.EdgePanel })));
+
+/** Loads what is needed as soon as somebody chooses something. */
+export const loadPanels = () =>
+  Promise.all([loadNodePanel(), loadEdgePanel(), import("./ExpressionField").then(({ loadCodeEditor }) => loadCodeEditor())]);
 
 /** What stands beside the canvas: the palette, what starts the workflow, or what is selected. On a narrow screen it lies over the canvas' end. */
 export function Side() {
@@ -47,10 +53,10 @@ export function Side() {
         </Suspense>
       ) : count > 1 ? (
         <Several count={count} />
-      ) : node ? (
-        <NodePanel key={node.id} node={node} />
       ) : (
-        <EdgePanel id={edge} edge={graph.edges[edge] as (typeof graph.edges)[string]} />
+        <Suspense fallback={<Skeleton lines={4} />}>
+          {node ? <NodePanel key={node.id} node={node} /> : <EdgePanel id={edge} edge={graph.edges[edge] as (typeof graph.edges)[string]} />}
+        </Suspense>
       )}
     </aside>
   );

@@ -7,10 +7,10 @@ import { Button, duration, ErrorPanel, IconButton, inputLook, Json, Scroll, Stat
 import { useEditor, useGraph, useView } from "./context";
 import type { Graph } from "./model";
 import { useOutputName } from "./NodeCard";
-import { Outcome } from "./Outcome";
-import { PastRun, usePastEvent } from "./PastRun";
-import { RunVersion } from "./RunVersion";
-import { type Answer, type Answers, answerAt, answered, answering, parsed, type Step, stepsOf, triedAt } from "./trial";
+import { PastRun, useInitialEvent } from "./PastRun";
+import RunVersion from "./RunVersion";
+import { SimulatedAnswer } from "./SimulatedAnswer";
+import { type Answer, type Answers, answerAt, answersUsed, graphStateAt, parseJson, type Step, stepsOf, withAnswer } from "./simulate";
 
 type Done = { simulation: Schemas["Simulation"]; graph: Graph; steps: Step[]; answers: Answers };
 
@@ -23,8 +23,8 @@ export default function Simulation() {
   const { editing, view } = useEditor();
   const now = useGraph();
   const event = useView((shown) => shown.event) ?? "";
-  usePastEvent();
-  const { problem } = parsed(event);
+  useInitialEvent();
+  const { problem } = parseJson(event);
   const [startAt, setStartAt] = useState(() => new Date().toISOString());
   const [done, setDone] = useState<Done>();
   const [at, setAt] = useState(0);
@@ -35,9 +35,9 @@ export default function Simulation() {
   const last = (done?.steps.length ?? 1) - 1;
 
   useEffect(() => {
-    view.setState({ tried: done && triedAt(done.graph, done.simulation, done.steps, at) });
+    view.setState({ simulated: done && graphStateAt(done.graph, done.simulation, done.steps, at) });
   }, [view, done, at]);
-  useEffect(() => () => view.setState({ tried: undefined }), [view]);
+  useEffect(() => () => view.setState({ simulated: undefined }), [view]);
   useEffect(() => {
     if (!isPlaying) return;
     if (at >= last) return setPlaying(false);
@@ -51,7 +51,7 @@ export default function Simulation() {
     const { versionId, history } = editing.store.getState();
     const { graph } = history;
     const answers = Object.fromEntries(Object.entries(given).filter(([id]) => graph.nodes[id]));
-    const body = { eventData: parsed(event).value, startAt: from, answers };
+    const body = { eventData: parseJson(event).value, startAt: from, answers };
     // What is wrong with it is shown by the panel, and what was there before stays.
     const simulation = await mutateAsync({ params: { path: { id: versionId } }, body }).catch(() => undefined);
     if (!simulation) return;
@@ -67,7 +67,7 @@ export default function Simulation() {
     void simulate(answers, 0, from);
   };
   const answer = (nodeId: string, place: number, given: Answer | undefined, isForAll: boolean) => {
-    if (done) void simulate(answering(done.answers, nodeId, place, given, isForAll), at + 1);
+    if (done) void simulate(withAnswer(done.answers, nodeId, place, given, isForAll), at + 1);
   };
   const step = (to: number) => {
     setPlaying(false);
@@ -96,12 +96,12 @@ export default function Simulation() {
               <IconButton ref={next} icon={StepForward} label={t`Next step`} aria-disabled={at >= last} onClick={() => step(at + 1)} />
               <IconButton icon={SkipForward} label={t`To the end`} disabled={at >= last} onClick={() => step(last)} />
             </div>
-            <Where done={done} at={at} />
+            <StepPosition done={done} at={at} />
           </>
         )}
         <span className="flex-1" />
-        {done && <Whole done={done} />}
-        <IconButton icon={X} label={t`Close the simulation`} onClick={() => view.setState({ isTrying: false })} />
+        {done && <RunResult done={done} />}
+        <IconButton icon={X} label={t`Close the simulation`} onClick={() => view.setState({ isSimulating: false })} />
       </header>
       <div className="min-h-0 flex-1 max-md:flex max-md:flex-col max-md:overflow-y-auto md:grid md:grid-cols-[22rem_1fr]">
         <Scroll label={t`What is tried`} className="flex flex-col gap-2 p-4 md:overflow-y-auto">
@@ -144,7 +144,7 @@ export default function Simulation() {
             </p>
           )}
           {done && done.graph !== now && <p className="text-warn">{t`The workflow has changed since. Simulate it again to see what it does now.`}</p>}
-          {done && <Here done={done} at={at} isBusy={isPending} onAnswer={answer} />}
+          {done && <StepDetails done={done} at={at} isBusy={isPending} onAnswer={answer} />}
         </Scroll>
       </div>
       {isRunning && <RunVersion onClose={() => setRunning(false)} />}
@@ -155,7 +155,7 @@ export default function Simulation() {
 const sinceStart = ({ steps }: Done, at: string) => Date.parse(at) - Date.parse(steps[0]?.[0].at ?? at);
 
 /** Says what happens in a step. */
-function useSaid() {
+function useStepText() {
   const { t } = useLingui();
   const outputName = useOutputName();
   return ({ graph }: Done, [{ type, nodeId = "", attempt = 1, branch }]: Step): string => {
@@ -186,9 +186,9 @@ function useSaid() {
 }
 
 /** Which step it is, when it happens on the virtual clock, and what happens. */
-function Where({ done, at }: { done: Done; at: number }) {
+function StepPosition({ done, at }: { done: Done; at: number }) {
   const { t } = useLingui();
-  const said = useSaid();
+  const said = useStepText();
   const step = done.steps[at];
   if (!step) return null;
   const after = duration(sinceStart(done, step[0].at));
@@ -203,7 +203,7 @@ function Where({ done, at }: { done: Done; at: number }) {
 }
 
 /** What becomes of the whole run. */
-function Whole({ done }: { done: Done }) {
+function RunResult({ done }: { done: Done }) {
   const { t } = useLingui();
   const { status, open, effects } = done.simulation;
   const after = duration(sinceStart(done, done.steps.at(-1)?.[0].at ?? ""));
@@ -216,7 +216,7 @@ function Whole({ done }: { done: Done }) {
   );
 }
 
-type HereProps = {
+type StepDetailsProps = {
   done: Done;
   at: number;
   isBusy: boolean;
@@ -224,7 +224,7 @@ type HereProps = {
 };
 
 /** What a step is about: what the node got and gave, what would be sent, and what is to be answered. */
-function Here({ done, at, isBusy, onAnswer }: HereProps) {
+function StepDetails({ done, at, isBusy, onAnswer }: StepDetailsProps) {
   const { t } = useLingui();
   const { simulation, graph, steps, answers } = done;
   const [entry] = steps[at] ?? [];
@@ -239,9 +239,9 @@ function Here({ done, at, isBusy, onAnswer }: HereProps) {
   );
   if (!entry) return null;
   const { type, nodeId = "", code, message, until } = entry;
-  const hasEnded = type === "node.completed" || type === "node.failed";
+  const isEnded = type === "node.completed" || type === "node.failed";
   const outcome = (id: string, place: number, isOpen: boolean) => (
-    <Outcome
+    <SimulatedAnswer
       key={`${id} ${place}`}
       node={graph.nodes[id]}
       question={questions.get(id)}
@@ -256,7 +256,7 @@ function Here({ done, at, isBusy, onAnswer }: HereProps) {
       {node && type.startsWith("node.") && (
         <p className="flex flex-wrap items-center gap-3">
           <span className="font-medium">{graph.nodes[nodeId]?.name ?? nodeId}</span>
-          <StateBadge of={nodeStates[triedAt(graph, simulation, steps, at).nodes[nodeId] ?? "pending"]} />
+          <StateBadge of={nodeStates[graphStateAt(graph, simulation, steps, at).nodes[nodeId] ?? "pending"]} />
           {until && (
             <span className="text-quiet">
               <Trans>at most until {duration(sinceStart(done, until))} after the beginning</Trans>
@@ -270,14 +270,14 @@ function Here({ done, at, isBusy, onAnswer }: HereProps) {
         </p>
       )}
       {node?.isHandled && type === "node.failed" && <p className="text-quiet">{t`An edge takes the failure, so the run goes on.`}</p>}
-      {open.map((id) => outcome(id, answered(graph, steps, answers, id), true))}
+      {open.map((id) => outcome(id, answersUsed(graph, steps, answers, id), true))}
       {own !== undefined && !open.includes(nodeId) && outcome(nodeId, own, false)}
       <div className="grid gap-3 lg:grid-cols-2">
         {type === "run.started" && <Value title={t`Event`} value={simulation.context.data.input} />}
         {type === "run.completed" && <Value title={t`Output of the run`} value={simulation.output} />}
         {type.startsWith("node.") && <Value title={t`Input`} value={node?.input} />}
         {effect && type === "node.started" && <Value title={t`What would be sent`} value={effect.config} />}
-        {hasEnded && <Value title={t`Output`} value={node?.output} />}
+        {isEnded && <Value title={t`Output`} value={node?.output} />}
       </div>
     </>
   );

@@ -17,7 +17,7 @@ export const Wire = memo(function Wire({ id, selected, data, ...ends }: EdgeProp
   const [path, x, y] = getBezierPath(ends);
   const label = data?.edge.label ?? data?.edge.condition;
   const isFailure = data?.edge.sourceOutputKey === "onError";
-  const isTaken = useView(({ tried }) => tried?.edges[id] === true);
+  const isTaken = useView(({ simulated }) => simulated?.edges[id] === true);
   const stroke = isTaken ? "var(--ok)" : selected ? "var(--accent)" : isBroken || isFailure ? "var(--danger)" : "var(--strong-line)";
   return (
     <>

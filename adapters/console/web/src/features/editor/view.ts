@@ -8,7 +8,7 @@ type Place = { x: number; y: number };
 export type Target = { insertion?: Insertion; into?: string; at?: Place };
 
 /** What a step of a simulation shows on the graph. */
-export type Tried = {
+export type SimulatedGraph = {
   nodes: Record<string, Schemas["RunNodeStatus"]>;
   /** How many calls nodes in bodies have made, for all items together. */
   calls: Record<string, number>;
@@ -31,11 +31,11 @@ export type View = {
   /** Whether the panel takes the focus when it opens: where a node was chosen by keys, or is new. */
   takesFocus?: boolean;
   /** Whether the panel is open in which the version is simulated. */
-  isTrying?: boolean;
-  /** What a run begins with that is tried, as it was written last. */
+  isSimulating?: boolean;
+  /** What a run begins with that is simulated, as it was written last. */
   event?: string;
-  tried?: Tried;
+  simulated?: SimulatedGraph;
 };
 
-export const newView = (isTrying = false) => createStore<View>(() => ({ nodes: [], edges: [], isTrying }));
+export const newView = (isSimulating = false) => createStore<View>(() => ({ nodes: [], edges: [], isSimulating }));
 export type ViewStore = ReturnType<typeof newView>;

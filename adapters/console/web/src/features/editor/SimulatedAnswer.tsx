@@ -6,7 +6,7 @@ import { Button, CheckField, DialogButtons, Form, inputLook, OptionsOf, TextArea
 import { typeOf } from "./catalogue";
 import { useEditor } from "./context";
 import type { GraphNode } from "./model";
-import { type Answer, parsed } from "./trial";
+import { type Answer, parseJson } from "./simulate";
 
 type Props = {
   node: GraphNode | undefined;
@@ -20,13 +20,13 @@ type Props = {
 };
 
 /** Takes what a person or another system answers in a simulation. */
-export function Outcome({ node, question, given, isOpen, isBusy, onAnswer }: Props) {
+export function SimulatedAnswer({ node, question, given, isOpen, isBusy, onAnswer }: Props) {
   const { t } = useLingui();
   if (!node) return null;
   const form = question ? (
     <QuestionForm question={question} isBusy={isBusy} onSend={(output) => onAnswer({ output }, false)} />
   ) : (
-    <World node={node} given={given} isBusy={isBusy} onAnswer={onAnswer} />
+    <ResultForm node={node} given={given} isBusy={isBusy} onAnswer={onAnswer} />
   );
   return (
     <details open={isOpen} className={`rounded-md border ${isOpen ? "border-warn" : "border-line"}`}>
@@ -44,14 +44,14 @@ export function Outcome({ node, question, given, isOpen, isBusy, onAnswer }: Pro
 const firstOutputs: Record<string, unknown> = { httpRequest: { status: 200, headers: {}, body: null } };
 
 /** What another system does: it gives something, fails, or, of a custom node, asks the run to wait. */
-function World({ node, given, isBusy, onAnswer }: Pick<Props, "given" | "isBusy" | "onAnswer"> & { node: GraphNode }) {
+function ResultForm({ node, given, isBusy, onAnswer }: Pick<Props, "given" | "isBusy" | "onAnswer"> & { node: GraphNode }) {
   const { t } = useLingui();
   const { types } = useEditor();
   const type = typeOf(types, node);
   const waits = node.type === "waitForEvent";
   const [kind, setKind] = useState(given?.error ? "error" : given?.pause ? "pause" : "output");
   const [text, setText] = useState(() => JSON.stringify(given?.output ?? firstOutputs[node.type] ?? {}, null, 2));
-  const { value, problem } = parsed(text);
+  const { value, problem } = parseJson(text);
   const send = (form: FormData) => {
     const afterMs = Number(textOf(form, "afterMs") ?? 0) || undefined;
     const isForAll = form.get("isForAll") !== null;

@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api";
 import type { Graph } from "./model";
-import type { Tried } from "./view";
+import type { SimulatedGraph } from "./view";
 
 type Simulation = Schemas["Simulation"];
 type Entry = Schemas["HistoryEntry"];
@@ -10,14 +10,14 @@ export type Answers = Record<string, Answer[]>;
 /** What happens at once: an entry of the history, and what follows of itself. */
 export type Step = [Entry, ...Entry[]];
 
-const followsOfItself = new Set<Entry["type"]>(["node.skipped", "run.paused", "run.resumed"]);
+const continuesStep = new Set<Entry["type"]>(["node.skipped", "run.paused", "run.resumed"]);
 
 /** The history of a simulation, step by step. */
 export function stepsOf(history: Entry[]): Step[] {
   const steps: Step[] = [];
   for (const entry of history) {
     const last = steps.at(-1);
-    if (last && followsOfItself.has(entry.type)) last.push(entry);
+    if (last && continuesStep.has(entry.type)) last.push(entry);
     else steps.push([entry]);
   }
   return steps;
@@ -34,31 +34,31 @@ const statusOf: Partial<Record<Entry["type"], Schemas["RunNodeStatus"]>> = {
 };
 
 /** What the graph is like after a step: where each node stands, and which edges were taken. */
-export function triedAt({ nodes, edges }: Graph, simulation: Simulation, steps: Step[], at: number): Tried {
-  const tried: Tried = { nodes: {}, calls: {}, edges: {}, current: steps[at]?.[0].nodeId };
+export function graphStateAt({ nodes, edges }: Graph, simulation: Simulation, steps: Step[], at: number): SimulatedGraph {
+  const simulated: SimulatedGraph = { nodes: {}, calls: {}, edges: {}, current: steps[at]?.[0].nodeId };
   for (const { nodeId, type } of steps.slice(0, at + 1).flat()) {
     const status = statusOf[type];
-    if (nodeId && status) tried.nodes[nodeId] = status;
+    if (nodeId && status) simulated.nodes[nodeId] = status;
   }
   const ended = new Map(simulation.nodes.map((node) => [node.nodeId, node]));
   for (const [key, { sourceNodeId, sourceOutputKey: output, targetNodeId, condition }] of Object.entries(edges)) {
     const [from, to] = [ended.get(sourceNodeId), ended.get(targetNodeId)];
     if (!from || !to || to.status === "skipped" || (condition && to.status === "pending")) continue;
-    const now = tried.nodes[sourceNodeId];
+    const now = simulated.nodes[sourceNodeId];
     const fits = !output || output === "onSuccess" || output === from.branch;
-    if (now === "failed" ? output === "onError" : now === "completed" && fits) tried.edges[key] = true;
+    if (now === "failed" ? output === "onError" : now === "completed" && fits) simulated.edges[key] = true;
   }
   // Of items there is no history, but of what they send.
   for (const { nodeId } of simulation.effects) {
     const loop = nodes[nodeId]?.parentId;
-    if (loop && !ended.has(nodeId)) tried.calls[nodeId] = (tried.calls[nodeId] ?? 0) + 1;
+    if (loop && !ended.has(nodeId)) simulated.calls[nodeId] = (simulated.calls[nodeId] ?? 0) + 1;
   }
-  for (const id of Object.keys(tried.calls)) {
+  for (const id of Object.keys(simulated.calls)) {
     let outermost = nodes[id]?.parentId ?? "";
     for (let next = nodes[outermost]?.parentId; next; next = nodes[next]?.parentId) outermost = next;
-    if (!tried.nodes[outermost]) delete tried.calls[id];
+    if (!simulated.nodes[outermost]) delete simulated.calls[id];
   }
-  return tried;
+  return simulated;
 }
 
 /** Which of the answers for its node a step takes; undefined where it takes none. A call of a workflow is answered when it begins. */
@@ -73,7 +73,7 @@ export function answerAt({ nodes }: Graph, steps: Step[], at: number): number | 
 }
 
 /** How many answers a node has used up, or has at all where it is in the body of another one. */
-export const answered = (graph: Graph, steps: Step[], answers: Answers, nodeId: string): number =>
+export const answersUsed = (graph: Graph, steps: Step[], answers: Answers, nodeId: string): number =>
   graph.nodes[nodeId]?.parentId
     ? (answers[nodeId]?.length ?? 0)
     : Math.max(0, steps.filter(([{ nodeId: of }], at) => of === nodeId && answerAt(graph, steps, at) !== undefined).length - 1);
@@ -81,7 +81,7 @@ export const answered = (graph: Graph, steps: Step[], answers: Answers, nodeId: 
 const mostAnswers = 1_000; // of one node, when each item gets the same
 
 /** Puts an answer into its place, or takes away what was there and behind it. */
-export function answering(answers: Answers, nodeId: string, place: number, answer: Answer | undefined, isForAll = false): Answers {
+export function withAnswer(answers: Answers, nodeId: string, place: number, answer: Answer | undefined, isForAll = false): Answers {
   const { [nodeId]: all = [], ...others } = answers;
   const before = all.slice(0, place);
   const now = !answer ? before : isForAll ? [...before, ...Array<Answer>(mostAnswers).fill(answer)] : [...before, answer, ...all.slice(place + 1)];
@@ -89,7 +89,7 @@ export function answering(answers: Answers, nodeId: string, place: number, answe
 }
 
 /** Reads JSON; what is none says why. */
-export function parsed(text: string): { value?: unknown; problem?: string } {
+export function parseJson(text: string): { value?: unknown; problem?: string } {
   try {
     return { value: text.trim() === "" ? {} : JSON.parse(text) };
   } catch (failure) {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Schemas } from "@/api";
 import type { Graph } from "./model";
 import { node } from "./model/fixtures";
-import { answerAt, answered, answering, parsed, stepsOf, triedAt } from "./trial";
+import { answerAt, answersUsed, graphStateAt, parseJson, stepsOf, withAnswer } from "./simulate";
 
 type Entry = Schemas["HistoryEntry"];
 
@@ -86,13 +86,13 @@ test("what follows of itself is one step with what it follows", () => {
 });
 
 test("a step shows where each node stands, and the edges that were taken", () => {
-  expect(triedAt(graph, simulation, steps, 2)).toEqual({
+  expect(graphStateAt(graph, simulation, steps, 2)).toEqual({
     nodes: { large: "completed", ask: "waiting", small: "skipped" },
     calls: {},
     edges: { yes: true },
     current: "ask",
   });
-  expect(triedAt(graph, simulation, steps, 8)).toEqual({
+  expect(graphStateAt(graph, simulation, steps, 8)).toEqual({
     nodes: { large: "completed", ask: "completed", small: "skipped", call: "failed", late: "skipped", each: "waiting" },
     calls: { inner: 2 },
     edges: { yes: true, asked: true, fails: true },
@@ -103,21 +103,21 @@ test("a step shows where each node stands, and the edges that were taken", () =>
 test("a step takes the answer for its attempt, and time takes none", () => {
   expect(steps.map((_, at) => answerAt(graph, steps, at))).toEqual([undefined, undefined, 0, undefined, 0, undefined, 1, undefined, 0]);
   expect(answerAt(graph, stepsOf(entries(["node.waiting", "late"])), 0)).toBeUndefined();
-  expect([answered(graph, steps, {}, "call"), answered(graph, steps, { inner: [{ output: 1 }] }, "inner")]).toEqual([1, 1]);
+  expect([answersUsed(graph, steps, {}, "call"), answersUsed(graph, steps, { inner: [{ output: 1 }] }, "inner")]).toEqual([1, 1]);
 });
 
 test("an answer takes its place, and can be taken back", () => {
-  const first = answering({}, "call", 0, { error: { retryable: true } });
-  const both = answering(first, "call", 1, { output: 1 });
+  const first = withAnswer({}, "call", 0, { error: { retryable: true } });
+  const both = withAnswer(first, "call", 1, { output: 1 });
   expect(both).toEqual({ call: [{ error: { retryable: true } }, { output: 1 }] });
-  expect(answering(both, "call", 0, { output: 2 })).toEqual({ call: [{ output: 2 }, { output: 1 }] });
-  expect(answering(both, "call", 1, undefined)).toEqual(first);
-  expect(answering(both, "call", 0, undefined)).toEqual({});
-  expect(answering({}, "inner", 0, { output: 1 }, true).inner).toHaveLength(1_000);
+  expect(withAnswer(both, "call", 0, { output: 2 })).toEqual({ call: [{ output: 2 }, { output: 1 }] });
+  expect(withAnswer(both, "call", 1, undefined)).toEqual(first);
+  expect(withAnswer(both, "call", 0, undefined)).toEqual({});
+  expect(withAnswer({}, "inner", 0, { output: 1 }, true).inner).toHaveLength(1_000);
 });
 
 test("an event is JSON, or it is said why it is none", () => {
-  expect(parsed('{"a": 1}')).toEqual({ value: { a: 1 } });
-  expect(parsed(" ")).toEqual({ value: {} });
-  expect(parsed("{a}").problem).toContain("JSON");
+  expect(parseJson('{"a": 1}')).toEqual({ value: { a: 1 } });
+  expect(parseJson(" ")).toEqual({ value: {} });
+  expect(parseJson("{a}").problem).toContain("JSON");
 });
