@@ -24,6 +24,7 @@ func TestAListThatIsTooLongIsRefusedAsAWhole(t *testing.T) {
 		{"/v1/gateway/workflow-versions/" + string(c.version), `{"edges":` + many("{}") + `}`, "edges too_long"},
 		{"/v1/gateway/settings", `{"events":` + many("{}") + `}`, "events too_long"},
 		{"/v1/gateway/settings", `{"disabledNodeTypes":` + many(`""`) + `}`, "disabledNodeTypes too_long"},
+		{"/v1/gateway/settings", `{"embed":{"origins":` + many(`""`) + `}}`, "embed.origins too_long"},
 	} {
 		got := g.send(http.MethodPatch, r.path, c.secret, r.body)
 		if diff := cmp.Diff([]string{r.want}, got.violations(t)); got.status != http.StatusBadRequest || diff != "" {

@@ -17,6 +17,7 @@ type settingsBody struct {
 	TriggersOnPublish     string           `json:"triggersOnPublish"`
 	Events                []eventBody      `json:"events"`
 	CustomNodeEndpoint    string           `json:"customNodeEndpoint,omitempty"`
+	Embed                 embedBody        `json:"embed"`
 	Limits                exchange.Limits  `json:"limits"`
 	Budgets               exchange.Budgets `json:"budgets"`
 }
@@ -26,10 +27,22 @@ type eventBody struct {
 	Label string `json:"label,omitempty"`
 }
 
-func renderSettings(s tenant.Settings) any {
+// embedBody says where the editor may be shown. The id is in the address of the frame, and so no secret: it is the tenant's.
+type embedBody struct {
+	ID      string   `json:"id"`
+	Origins []string `json:"origins"`
+}
+
+// rendered returns what shows settings of the caller's tenant.
+func rendered(who tenant.Caller) func(tenant.Settings) any {
+	return func(s tenant.Settings) any { return renderSettings(s, who.Tenant()) }
+}
+
+func renderSettings(s tenant.Settings, id tenant.ID) any {
 	body := settingsBody{
 		Language: string(s.Language), DisabledNodeTypes: append([]string{}, s.DisabledNodeTypes...),
 		PublicTriggerCreation: string(s.PublicTriggers()), TriggersOnPublish: string(s.OnPublish()), Events: []eventBody{}, CustomNodeEndpoint: s.CustomNodeEndpoint,
+		Embed:  embedBody{ID: string(id), Origins: append([]string{}, s.EmbedOrigins...)},
 		Limits: exchange.LimitsOf(s), Budgets: exchange.BudgetsOf(s.EffectiveBudgets()),
 	}
 	for _, e := range s.Events {
@@ -41,7 +54,7 @@ func renderSettings(s tenant.Settings) any {
 // getSettings answers GET /settings.
 func (a *API) getSettings(c *gin.Context, who tenant.Caller) error {
 	s, err := a.ports.Settings.Get(c.Request.Context(), who)
-	return exchange.Answer(c, s, err, renderSettings)
+	return exchange.Answer(c, s, err, rendered(who))
 }
 
 // updateSettings answers PATCH /settings.
@@ -51,7 +64,7 @@ func (a *API) updateSettings(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	s, err := a.ports.Settings.Update(c.Request.Context(), who, patch)
-	return exchange.Answer(c, s, err, renderSettings)
+	return exchange.Answer(c, s, err, rendered(who))
 }
 
 func settingsPatch(body jsonread.Object) tenant.SettingsPatch {
@@ -83,6 +96,15 @@ func settingsPatch(body jsonread.Object) tenant.SettingsPatch {
 		p.Events = &events
 	}
 	p.CustomNodeEndpoint = changedText(body, "customNodeEndpoint", &r)
+	if embed, present := body.OptionalObject("embed", &r); present {
+		if list, given := embed.OptionalArray("origins", &r); given {
+			origins := []string{}
+			if fits(list, "embed.origins", tenant.MaxEmbedOrigins, &r) {
+				origins = list.Strings(&r)
+			}
+			p.EmbedOrigins = &origins
+		}
+	}
 	p.Malformed = r.Violations()
 	return p
 }

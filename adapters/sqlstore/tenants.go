@@ -129,6 +129,7 @@ type settingsJSON struct {
 	OnPublish      string               `json:"triggersOnPublish,omitempty"`
 	Events         []eventJSON          `json:"events,omitempty"`
 	NodeEndpoint   string               `json:"customNodeEndpoint,omitempty"`
+	EmbedOrigins   []string             `json:"embedOrigins,omitempty"`
 	Quotas         map[string]quotaJSON `json:"quotas,omitempty"`
 	RunRetention   *int                 `json:"runRetentionDays,omitempty"`
 }
@@ -146,7 +147,7 @@ type quotaJSON struct {
 func encodeSettings(s tenant.Settings) (string, error) {
 	kept := settingsJSON{
 		Language: string(s.Language), Disabled: s.DisabledNodeTypes, PublicTriggers: string(s.PublicTriggerCreation), OnPublish: string(s.TriggersOnPublish),
-		NodeEndpoint: s.CustomNodeEndpoint, RunRetention: s.RunRetentionDays,
+		NodeEndpoint: s.CustomNodeEndpoint, EmbedOrigins: s.EmbedOrigins, RunRetention: s.RunRetentionDays,
 	}
 	for _, e := range s.Events {
 		kept.Events = append(kept.Events, eventJSON(e))
@@ -169,7 +170,7 @@ func decodeSettings(text string) (tenant.Settings, error) {
 	s := tenant.Settings{
 		Language: tenant.Language(kept.Language), DisabledNodeTypes: kept.Disabled,
 		PublicTriggerCreation: tenant.PublicTriggerCreation(kept.PublicTriggers), TriggersOnPublish: tenant.TriggersOnPublish(kept.OnPublish), CustomNodeEndpoint: kept.NodeEndpoint,
-		RunRetentionDays: kept.RunRetention,
+		EmbedOrigins: kept.EmbedOrigins, RunRetentionDays: kept.RunRetention,
 	}
 	for _, e := range kept.Events {
 		s.Events = append(s.Events, tenant.Event(e))

@@ -2,6 +2,8 @@ package tenant_test
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,5 +63,41 @@ func TestWhatChangesThingsIncludesReadingThem(t *testing.T) {
 	}
 	if token.Usable(now.Add(tenant.DefaultTokenLife)) || !token.Usable(now.Add(tenant.DefaultTokenLife-time.Second)) {
 		t.Errorf("it ends at %v", token.ExpiresAt())
+	}
+}
+
+// Origins become part of policies of pages, where some characters have a meaning.
+func TestAnOriginIsWhatBrowsersSend(t *testing.T) {
+	at := time.Unix(0, 0)
+	right := []string{"https://app.example.com", "http://localhost:3000", "https://a_b.example:8443", "https://[::1]:8443", "https://127.0.0.1", "https://xn--bcher-kva.example"}
+	wrong := []string{
+		"", "https://", "app.example.com", "https://app.example.com/", "HTTPS://app.example.com", "https://App.example.com", "https://user@app.example.com", "https://app.example.com?a",
+		"https://*", "https://*.example.com", "*", "https:", "'self'", "null", "https://a;script-src", "https://a,b", "https://a b", "https://a\nb", "https://a\"b", "https://b\u00fccher.example",
+		"https://app.example.com:443", "http://app.example.com:80", "https://a:", "https://a:0", "https://a:port", "https://.a", "https://a.", "https://a..b", "ftp://a", "https://" + strings.Repeat("a", 256),
+	}
+	ten, err := tenant.New("tenant_1", tenant.Draft{Name: "Acme"}, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	revise := func(origins ...string) error {
+		return ten.ReviseSettings(tenant.SettingsPatch{EmbedOrigins: &origins}, func(string) bool { return true }, at)
+	}
+	if err := revise(right...); err != nil {
+		t.Error(err)
+	}
+	for _, origin := range wrong {
+		var failure *domain.Error
+		if err := revise(origin); !errors.As(err, &failure) || failure.Violations[0].Field != "embed.origins[0]" {
+			t.Errorf("%q: %v", origin, err)
+		}
+	}
+	if err := revise(right[0], right[1], right[0]); err == nil {
+		t.Error("one origin stands there twice")
+	}
+	if err := revise(slices.Repeat(right[:1], tenant.MaxEmbedOrigins+1)...); err == nil {
+		t.Error("too many are taken")
+	}
+	if diff := cmp.Diff(right, ten.Settings().EmbedOrigins); diff != "" {
+		t.Error("what is refused changes nothing: ", diff)
 	}
 }

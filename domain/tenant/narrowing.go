@@ -1,7 +1,7 @@
 package tenant
 
 import (
-	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,7 +43,7 @@ func (n Narrowing) check(r *domain.Rules) {
 	items("nodeTypes", n.NodeTypes, MaxName)
 	items("origins", n.Origins, MaxName)
 	for i, origin := range n.Origins {
-		r.Check(isOrigin(origin), domain.Index("origins", i), domain.BadFormat, "must be an origin such as https://app.example.com, not %q", origin)
+		checkOrigin(r, origin, domain.Index("origins", i))
 	}
 	r.Text(n.Subject, "subject", 0, MaxSubject)
 	if n.Language != "" {
@@ -53,10 +53,26 @@ func (n Narrowing) check(r *domain.Rules) {
 
 func isSpaceOrControl(c rune) bool { return c <= ' ' || c == 0x7f }
 
-// isOrigin says whether a text is the origin of a page as browsers send it (RFC 6454, section 6.2).
+func checkOrigin(r *domain.Rules, text, field string) {
+	r.Check(isOrigin(text), field, domain.BadFormat, "must be an origin as browsers send it, such as https://app.example.com, not %q", text)
+}
+
+// hostOfOrigin is a host and perhaps a port. Origins become part of policies, where other characters have a meaning.
+var hostOfOrigin = regexp.MustCompile(`^([a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$`)
+
+// isOrigin says whether a text is the origin of a page as browsers send it (RFC 6454, section 6.2): without the port that
+// its scheme has anyway.
 func isOrigin(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.Scheme+"://"+strings.ToLower(u.Host) == text
+	host, isSecure := strings.CutPrefix(text, "https://")
+	usual := ":443"
+	if !isSecure {
+		after, isPlain := strings.CutPrefix(text, "http://")
+		if !isPlain {
+			return false
+		}
+		host, usual = after, ":80"
+	}
+	return len(host) <= MaxName && hostOfOrigin.MatchString(host) && !strings.HasSuffix(host, usual)
 }
 
 // limits says whether it limits anything.

@@ -81,7 +81,8 @@ type Settings struct {
 	TriggersOnPublish     TriggersOnPublish     // empty means MoveTriggers
 	Events                []Event               // when not empty, webhookConfig.event must be one of these names
 	CustomNodeEndpoint    string                // URL that runs custom nodes without an endpoint of their own; empty for none
-	Quotas                map[KeyType]Quota     `fact:"limits"` // overrides of [DefaultQuota], set by the operator
+	EmbedOrigins          []string              `fact:"embed.origins"` // of the pages that may frame the editor, as scheme://host:port; empty for none
+	Quotas                map[KeyType]Quota     `fact:"limits"`        // overrides of [DefaultQuota], set by the operator
 	RunRetentionDays      *int                  // override of the gateway's days, set by the operator; nil for none
 	DefaultRunDays        int                   `fact:"-"` // those of the gateway, which no tenant keeps; 0 for [DefaultRunRetentionDays]
 	Budgets               Budgets               // set by the operator
@@ -146,6 +147,7 @@ func (s Settings) Quota(t KeyType) Quota {
 func (s Settings) clone() Settings {
 	s.DisabledNodeTypes = slices.Clone(s.DisabledNodeTypes)
 	s.Events = slices.Clone(s.Events)
+	s.EmbedOrigins = slices.Clone(s.EmbedOrigins)
 	s.Quotas = maps.Clone(s.Quotas)
 	if s.RunRetentionDays != nil {
 		days := *s.RunRetentionDays
@@ -174,16 +176,18 @@ func (t *Tenant) configure(s Settings, malformed []domain.Violation, knownNode f
 
 // Bounds of the lists in settings, which are read with every request.
 const (
-	MaxDisabled = 1000
-	MaxEvents   = 1000
+	MaxDisabled     = 1000
+	MaxEvents       = 1000
+	MaxEmbedOrigins = 50
 )
 
 // fits says whether the lists are no longer than they may be.
 func (s Settings) fits(r *domain.Rules) bool {
-	disabled, events := len(s.DisabledNodeTypes), len(s.Events)
+	disabled, events, origins := len(s.DisabledNodeTypes), len(s.Events), len(s.EmbedOrigins)
 	r.Check(disabled <= MaxDisabled, "disabledNodeTypes", domain.TooLong, "must hold at most %d disabledNodeTypes, not %d", MaxDisabled, disabled)
 	r.Check(events <= MaxEvents, "events", domain.TooLong, "must hold at most %d events, not %d", MaxEvents, events)
-	return disabled <= MaxDisabled && events <= MaxEvents
+	r.Check(origins <= MaxEmbedOrigins, embedOrigins, domain.TooLong, "must hold at most %d embed.origins, not %d", MaxEmbedOrigins, origins)
+	return disabled <= MaxDisabled && events <= MaxEvents && origins <= MaxEmbedOrigins
 }
 
 func (s Settings) check(r *domain.Rules, knownNode func(string) bool) {
@@ -213,9 +217,20 @@ func (s Settings) check(r *domain.Rules, knownNode func(string) bool) {
 		r.Check(!seen[e.Name], domain.Member(path, "name"), domain.Duplicate, "names %q a second time", e.Name)
 		seen[e.Name] = true
 	}
+	for i, origin := range s.EmbedOrigins {
+		path := domain.Index(embedOrigins, i)
+		if r.Broken(path) {
+			continue // it is no text at all
+		}
+		checkOrigin(r, origin, path)
+		r.Check(slices.Index(s.EmbedOrigins, origin) == i, path, domain.Duplicate, "names %q a second time", origin)
+	}
 	s.checkEndpoint(r)
 	s.checkLimits(r)
 }
+
+// embedOrigins is the field of the origins that may frame the editor.
+const embedOrigins = "embed.origins"
 
 // checkLimits checks what the operator sets.
 func (s Settings) checkLimits(r *domain.Rules) {
@@ -253,7 +268,8 @@ type SettingsPatch struct {
 	PublicTriggerCreation *PublicTriggerCreation
 	TriggersOnPublish     *TriggersOnPublish
 	Events                *[]Event
-	CustomNodeEndpoint    *string            // empty takes the endpoint away
+	CustomNodeEndpoint    *string // empty takes the endpoint away
+	EmbedOrigins          *[]string
 	Malformed             []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -268,5 +284,6 @@ func (t *Tenant) ReviseSettings(p SettingsPatch, knownNode func(string) bool, no
 	domain.Set(&s.TriggersOnPublish, p.TriggersOnPublish)
 	domain.Set(&s.Events, p.Events)
 	domain.Set(&s.CustomNodeEndpoint, p.CustomNodeEndpoint)
+	domain.Set(&s.EmbedOrigins, p.EmbedOrigins)
 	return t.configure(s, p.Malformed, knownNode, now)
 }

@@ -1397,6 +1397,20 @@ type EdgeDraft struct {
 	TargetNodeID string `json:"targetNodeId"`
 }
 
+// EmbedOrigins The origins of the pages that may show the editor in a frame, as browsers send them, such as `https://app.example.com`; none while the list is
+// empty.
+type EmbedOrigins = []string
+
+// EmbedSettings Where the editor may be shown.
+type EmbedSettings struct {
+	// ID What stands in the address of the frame, `/embed/{id}`. It is no secret, and does not change.
+	ID string `json:"id"`
+
+	// Origins The origins of the pages that may show the editor in a frame, as browsers send them, such as `https://app.example.com`; none while the list is
+	// empty.
+	Origins EmbedOrigins `json:"origins"`
+}
+
 // EmbedToken defines model for EmbedToken.
 type EmbedToken struct {
 	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
@@ -3423,6 +3437,9 @@ type Settings struct {
 	// DisabledNodeTypes Built-in node types that the registry leaves out.
 	DisabledNodeTypes []string `json:"disabledNodeTypes"`
 
+	// Embed Where the editor may be shown.
+	Embed EmbedSettings `json:"embed"`
+
 	// Events The names that `webhookConfig.event` may hold; any while the list is empty.
 	Events []EventName `json:"events"`
 
@@ -4317,6 +4334,13 @@ type UpdateSettings struct {
 
 	// DisabledNodeTypes Built-in node types that the registry leaves out.
 	DisabledNodeTypes *[]string `json:"disabledNodeTypes,omitempty"`
+
+	// Embed Where the editor may be shown.
+	Embed *struct {
+		// Origins The origins of the pages that may show the editor in a frame, as browsers send them, such as `https://app.example.com`; none while the list is
+		// empty.
+		Origins *EmbedOrigins `json:"origins,omitempty"`
+	} `json:"embed,omitempty"`
 
 	// Events The names that `webhookConfig.event` may hold; any while the list is empty.
 	Events *[]EventName `json:"events,omitempty"`

@@ -61,12 +61,22 @@ export default async ({ page, assert, call, examine, open, tolerate }) => {
   await page.getByLabel("Names of events").fill("order.paid An order was paid\norder.sent");
   await page.getByLabel("Language of the node registry").selectOption("es");
   await page.getByRole("checkbox", { name: /^Leave out/ }).first().check();
+  await page.getByRole("button", { name: "Add an origin" }).click();
+  await page.getByRole("button", { name: "Add an origin" }).click(); // stays empty, and is not sent
+  await page.getByRole("button", { name: "Add an origin" }).click();
+  await page.getByLabel("Origin 1").fill("https://app.example.com");
+  await page.getByLabel("Origin 3").fill("https://app.example.com/");
+  await page.getByRole("button", { name: "Save the settings" }).click();
+  await page.getByLabel("Origin 3").and(page.locator("[aria-invalid=true]")).waitFor();
+  await page.getByText(/must be an origin as browsers send it/).waitFor();
+  await page.getByLabel("Origin 3").fill("http://localhost:3000");
   await examine("settings");
   await page.getByRole("button", { name: "Save the settings" }).click();
   await page.getByText("The settings were saved").waitFor();
-  const { language, events, disabledNodeTypes } = await (await call("GET", "/settings")).json();
+  const { language, events, disabledNodeTypes, embed } = await (await call("GET", "/settings")).json();
   assert.deepEqual([language, events, disabledNodeTypes.length], ["es", [{ name: "order.paid", label: "An order was paid" }, { name: "order.sent" }], 1]);
-  await call("PATCH", "/settings", { language: "en", events: [], disabledNodeTypes: [] });
+  assert.deepEqual(embed.origins, ["https://app.example.com", "http://localhost:3000"]);
+  await call("PATCH", "/settings", { language: "en", events: [], disabledNodeTypes: [], embed: { origins: [] } });
 
   await open("audit-log");
   const log = page.getByRole("table", { name: "Audit log" });

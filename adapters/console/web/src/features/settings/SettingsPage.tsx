@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type Schemas, useTenant } from "@/api";
 import { LimitFacts } from "@/parts";
 import { Button, ErrorPanel, Facts, Form, languages, Page, Section, SelectField, Skeleton, TextArea, TextField, textOf, toast } from "@/ui";
+import { EmbedOrigins, originsOf } from "./EmbedOrigins";
 import { linesOf, readLines } from "./events";
 import { NodeTypes } from "./NodeTypes";
 
@@ -37,6 +38,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
         triggersOnPublish: form.get("triggersOnPublish") as Settings["triggersOnPublish"],
         customNodeEndpoint: textOf(form, "customNodeEndpoint") ?? null,
         events: readLines(String(form.get("events") ?? "")),
+        embed: { origins: originsOf(form) },
         disabledNodeTypes: form.getAll("disabledNodeTypes").map(String),
       },
     });
@@ -86,6 +88,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
               spellCheck={false}
               defaultValue={linesOf(settings.events)}
             />
+            <EmbedOrigins embed={settings.embed} isReadOnly={isReadOnly} />
             <NodeTypes disabled={settings.disabledNodeTypes} />
             {!isReadOnly && <Button type="submit" look="primary" label={t`Save the settings`} className="self-start" isBusy={isPending} />}
           </fieldset>

@@ -1,0 +1,48 @@
+import { useLingui } from "@lingui/react/macro";
+import { Plus, X } from "lucide-react";
+import { useState } from "react";
+import type { Schemas } from "@/api";
+import { Button, IconButton, TextField } from "@/ui";
+
+const field = "embed.origins";
+
+/** The origins that were written, in the order in which the server names them. */
+export const originsOf = (form: FormData): string[] =>
+  [...form].flatMap(([name, value]) => (name.startsWith(`${field}[`) && typeof value === "string" ? [value.trim()] : []));
+
+/** Chooses the pages that may show the editor, and says what to put into one. */
+export function EmbedOrigins({ embed, isReadOnly }: { embed: Schemas["EmbedSettings"]; isReadOnly: boolean }) {
+  const { t } = useLingui();
+  const [rows, setRows] = useState(() => embed.origins.map((text, key) => ({ key, text })));
+  const written = rows.filter(({ text }) => text.trim() !== "");
+  return (
+    <fieldset className="flex min-w-0 flex-col gap-2">
+      <legend className="font-medium">{t`Pages that show the editor`}</legend>
+      <p className="text-quiet">{t`Your own product can show the editor to its customers. Browsers show it in pages of these origins only.`}</p>
+      {rows.map(({ key, text }, at) => (
+        <div key={key} className="flex items-end gap-1 [&>:first-child]:flex-1">
+          <TextField
+            // A row without text is not sent, and has no number among those that are.
+            name={text.trim() ? `${field}[${written.findIndex((row) => row.key === key)}]` : ""}
+            label={t`Origin ${at + 1}`}
+            type="url"
+            isCode
+            maxLength={300}
+            placeholder="https://app.example.com"
+            value={text}
+            onChange={({ target }) => setRows(rows.map((row) => (row.key === key ? { key, text: target.value } : row)))}
+          />
+          {!isReadOnly && <IconButton label={t`Remove origin ${at + 1}`} icon={X} onClick={() => setRows(rows.filter((row) => row.key !== key))} />}
+        </div>
+      ))}
+      {!isReadOnly && (
+        <Button
+          icon={Plus}
+          label={t`Add an origin`}
+          className="self-start"
+          onClick={() => setRows([...rows, { key: Math.max(-1, ...rows.map(({ key }) => key)) + 1, text: "" }])}
+        />
+      )}
+    </fieldset>
+  );
+}
