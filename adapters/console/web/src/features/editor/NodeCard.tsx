@@ -1,7 +1,7 @@
 import { Plural, useLingui } from "@lingui/react/macro";
 import { Handle, type NodeProps, Position, useStore } from "@xyflow/react";
 import { CircleAlert, Plus, SquareArrowOutUpRight, TriangleAlert } from "lucide-react";
-import { memo } from "react";
+import { type CSSProperties, memo } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { nodeStates } from "@/parts";
 import { Badge, Link, StateBadge } from "@/ui";
@@ -36,36 +36,32 @@ export const NodeCard = memo(function NodeCard({ data: { node, outputs }, select
   const isReadable = useStore(({ transform: [, , zoom] }) => zoom * card.height >= minReadableHeight);
   const isBroken = useFindings("node", node.id).some(({ isWarning }) => !isWarning);
   const isCurrent = useIsCurrent(node.id);
+  const border = borderOf(selected, isBroken, isCurrent);
+  if (!isReadable) return <Placeholder id={node.id} style={{ width, height }} border={border} />;
   return (
-    <div style={{ width, height }} className={`rounded-lg border bg-panel shadow-sm ${borderOf(selected, isBroken, isCurrent)}`}>
-      {isReadable ? (
-        <>
-          <Head node={node} />
-          <Ends outputs={outputs} id={node.id} isContainer={false} />
-        </>
-      ) : (
-        <Placeholder id={node.id} />
-      )}
+    <div style={{ width, height }} className={`rounded-lg border bg-panel shadow-sm ${border}`}>
+      <Head node={node} />
+      <Ends outputs={outputs} id={node.id} isContainer={false} />
     </div>
   );
 });
 
 const colours: Record<Schemas["RunNodeStatus"], string> = {
-  pending: "bg-line",
+  pending: "bg-panel",
   running: "bg-info",
   waiting: "bg-warn",
   completed: "bg-ok",
   failed: "bg-danger",
-  skipped: "bg-line",
-  cancelled: "bg-line",
+  skipped: "bg-bg",
+  cancelled: "bg-bg",
 };
 
-/** Where a node stands in the simulation, for whoever sees the whole graph. */
-function Placeholder({ id }: { id: string }) {
-  const status = useView(({ simulated }) => simulated?.nodes[id]);
+/** A card that is too small to be read: one element, of which hundreds are drawn at once. Its colour says where it stands in the simulation. */
+function Placeholder({ id, style, border }: { id: string; style: CSSProperties; border: string }) {
   const { i18n } = useLingui();
+  const status = useView(({ simulated }) => simulated?.nodes[id]);
   return (
-    <div className={`mx-3 mt-[22px] h-3 rounded ${status ? colours[status] : "bg-line"}`}>
+    <div style={style} className={`rounded-lg border ${colours[status ?? "pending"]} ${border}`}>
       {status && <span className="sr-only">{i18n._(nodeStates[status].word)}</span>}
     </div>
   );

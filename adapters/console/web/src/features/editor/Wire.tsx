@@ -23,7 +23,7 @@ export const Wire = memo(function Wire({ id, selected, data, ...ends }: EdgeProp
     <>
       <BaseEdge
         path={path}
-        interactionWidth={24}
+        interactionWidth={isNear ? 24 : 0}
         style={{ stroke, strokeWidth: selected || isTaken ? 2.5 : 1.5, strokeDasharray: isFailure ? "5 4" : undefined }}
       />
       {isNear && (label || !isReadOnly) && (

@@ -1,8 +1,8 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useMemo, useRef } from "react";
 import { useStore } from "zustand";
 import { ApiError, type Schemas, useTenant } from "@/api";
-import type { Editing, Graph } from "./model";
+import { type Editing, type Graph, same } from "./model";
 import { refusalOf } from "./server";
 
 /** Something that the server finds: of a node, of an edge, or of the whole version. */
@@ -57,11 +57,15 @@ export function useServerFindings(editing: Editing): Findings {
   const graph = useStore(editing.store, ({ history }) => history.graph);
   const failure = useStore(editing.store, (session) => session.failure);
   const failed = useStore(editing.store, (session) => session.failed);
+  const last = useRef(none);
   return useMemo(() => {
     const against = refused(failure, failed);
     const others = data.filter(
       ({ of, id, path, message }) => !against.some((one) => one.of === of && one.id === id && one.path === path && one.message === message),
     );
-    return [...against, ...others].filter(({ of, id = "" }) => !of || (of === "node" ? id in graph.nodes : id in graph.edges));
+    const found = [...against, ...others].filter(({ of, id = "" }) => !of || (of === "node" ? id in graph.nodes : id in graph.edges));
+    // What is found again is the same list as before, so that not every node is rendered for it.
+    if (!same(last.current, found)) last.current = found;
+    return last.current;
   }, [data, graph, failure, failed]);
 }
