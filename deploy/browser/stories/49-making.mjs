@@ -1,4 +1,4 @@
-// Somebody makes what a workflow needs without leaving the editor: connections, with the consent of an account, and triggers.
+// Somebody makes what a workflow needs without leaving the editor: connections, with the consent of an account, triggers, and the form that a person fills in.
 import { createServer } from "node:http";
 
 // What is called, and an authorization server in one: it consents at once, and gives a token for the code.
@@ -14,7 +14,7 @@ const others = createServer((request, response) => {
   }
 });
 
-const node = (id, type, version, config) => ({ id, type, version, name: id, config });
+const node = (id, type, version, config, y = 0) => ({ id, type, version, name: id, config, position: { x: 0, y } });
 
 export default async ({ page, assert, examine, open, call, tolerate }) => {
   await new Promise((listening) => others.listen(0, "127.0.0.1", listening));
@@ -26,7 +26,7 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
     for (const hosts of [["eu.example.com"], [host]])
       assert.equal((await call("POST", "/connections", { name: "CRM", kind: "bearer", hosts, secret: { token: "a-token" } })).status, 201);
     const workflow = await (await call("POST", "/workflows", { name: "Approve an order" })).json();
-    const nodes = [node("fetch", "httpRequest", "1.1.0", { url: `http://${host}/contacts` })];
+    const nodes = [node("fetch", "httpRequest", "1.1.0", { url: `http://${host}/contacts` }), node("ask", "input", "1.1.0", { title: "Order {{ payload.id }}" }, 160)];
     const version = await (await call("POST", "/workflow-versions", { workflowId: workflow.id, nodes, edges: [] })).json();
     const draft = async () => (await call("GET", `/workflow-versions/${version.id}`)).json();
     const configOf = async (id) => (await draft()).nodes.find((one) => one.id === id).config;
@@ -134,6 +134,56 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
       ["Orders", "webhook", false, version.id],
       ["Pushes", "webhook", true, version.id],
     ]);
+
+    // The form for an approval is built without a line of JSON, each step of it can be taken back, and people see what was built.
+    await show("ask");
+    const field = (name) => side.getByRole("listitem", { name, exact: true });
+    const addField = async (title) => {
+      await side.getByRole("button", { name: "Add a field" }).click();
+      await side.getByLabel("Title", { exact: true }).last().and(page.locator(":focus")).waitFor();
+      await page.keyboard.type(title);
+    };
+    const preview = side.getByRole("region", { name: "Preview" });
+    await preview.getByText("Your answer").waitFor();
+    await addField("Approve it?");
+    assert.equal(await side.getByLabel("Name in expressions").inputValue(), "approveIt");
+    await field("Approve it?").getByLabel("Kind").selectOption("yesno");
+    await field("Approve it?").getByLabel("It must be filled in").check();
+    await addField("Shipping");
+    await field("Shipping").getByLabel("Kind").selectOption("choice");
+    for (const [at, [value, label]] of [["air", "By air"], ["sea", ""]].entries()) {
+      await field("Shipping").getByRole("button", { name: "Add a choice" }).click();
+      await field("Shipping").getByLabel(`Value ${at + 1}`).fill(value);
+      if (label) await field("Shipping").getByLabel(`What people read for ${value}`).fill(label);
+    }
+    await addField("Comment");
+    await field("Comment").getByLabel("Kind").selectOption("long");
+    await field("Comment").getByLabel("Help").fill("For the customer");
+    await field("Comment").getByRole("button", { name: "Move Comment up" }).click();
+    assert.deepEqual(await side.getByRole("button", { name: /^Move .* up$/ }).evaluateAll((all) => all.map((one) => one.getAttribute("aria-label"))), ["Move Approve it? up", "Move Comment up", "Move Shipping up"]);
+    await page.keyboard.press("Enter"); // the button moves with its field, and keeps the focus
+    await field("Comment").getByRole("button", { name: "Move Comment up" }).and(page.locator(":disabled")).waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await field("Comment").getByLabel("Name in expressions").fill("shipping");
+    await field("Comment").getByText("Another field has this name").waitFor();
+    await field("Comment").getByLabel("Name in expressions").fill("note");
+    await page.keyboard.press("Tab");
+    await preview.getByText("For the customer").waitFor();
+    await preview.getByText("(required)").waitFor();
+    await examine("editor-form");
+    await saved();
+    const form = {
+      approveIt: { type: "boolean", title: "Approve it?", required: true, order: 1 },
+      note: { type: "string", widget: "textarea", title: "Comment", description: "For the customer", order: 2 },
+      shipping: { type: "enum", title: "Shipping", enum: ["air", "sea"], enumLabels: ["By air", "sea"], order: 3 },
+    };
+    assert.deepEqual((await configOf("ask")).form, form);
+    await field("Comment").getByRole("button", { name: "Take away Comment" }).click();
+    await field("Comment").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Undo" }).click();
+    await field("Comment").waitFor();
+    await saved();
+    assert.deepEqual((await configOf("ask")).form, form);
   } finally {
     others.close();
     others.closeAllConnections();

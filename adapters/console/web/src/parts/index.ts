@@ -1,4 +1,5 @@
 export { AnswerForm, QuestionForm } from "./AnswerForm";
+export type { FieldSchema } from "./answer";
 export { EventDialog } from "./EventDialog";
 export { useItems, useReload } from "./items";
 export { LimitFacts } from "./LimitFacts";

@@ -11,6 +11,7 @@ import { Help, RemoveItem, SchemaFields } from "./fields";
 import type { Finding } from "./findings";
 import type { GraphNode, NodeChange } from "./model";
 import { TryNode } from "./TryNode";
+import { isRecord } from "./values";
 
 /** What is wrong with fields, by their names. */
 const errorsOf = (findings: Finding[]) =>
@@ -37,7 +38,12 @@ export function NodePanel({ node }: { node: GraphNode }) {
     if (isCase) editor.editing.run({ do: "removeCase", node: node.id, at });
     return isCase;
   };
-  const schemas = type?.configSchema ?? {};
+  const schemas = { ...type?.configSchema };
+  // A form says itself what it asks for.
+  if (node.type === "input" && isRecord(node.config.form) && Object.keys(node.config.form).length > 0) {
+    delete schemas.inputType;
+    delete schemas.required;
+  }
   const isShown = ({ path }: Finding) =>
     path === "name" ||
     path === "description" ||

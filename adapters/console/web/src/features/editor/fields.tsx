@@ -6,6 +6,7 @@ import { RecordField } from "@/parts";
 import { Button, CheckField, Field, IconButton, inputLook, SelectField, Skeleton, TextArea, TextField } from "@/ui";
 import { useEditor, useGraph, useIsReadOnly } from "./context";
 import { ExpressionField, FieldOwner } from "./ExpressionField";
+import { readForm } from "./form";
 import { hostsIn, isRecord, readNumber, readValue, textOfValue } from "./values";
 
 export type Schema = Schemas["FieldSchema"];
@@ -48,6 +49,7 @@ export function SchemaFields({
 function SchemaField(props: Props) {
   const { schema, value, name } = props;
   const { t } = useLingui();
+  const node = useGraph().nodes[use(FieldOwner)];
   const label = schema.title ?? name.split(".").at(-1) ?? name;
   const base = { name, label, help: schema.description && <Help text={schema.description} />, optional: !schema.required };
   if (schema.type === "enum") return <EnumField {...props} base={base} />;
@@ -56,6 +58,14 @@ function SchemaField(props: Props) {
     return <CheckField {...base} checked={isOn} onChange={({ target }) => props.onChange(target.checked)} />;
   }
   if (schema.type === "array" && schema.items) return <ArrayField {...props} base={base} />;
+  const form = node?.type === "input" && name === "config.form" ? readForm(value) : undefined;
+  if (node && form) {
+    return (
+      <Suspense fallback={<Skeleton />}>
+        <FormBuilder node={node} form={form} label={label} />
+      </Suspense>
+    );
+  }
   if (
     schema.type === "object" &&
     (schema.widget === "keyValue" || (schema.additionalProperties && schema.widget !== "code")) &&
@@ -84,6 +94,7 @@ function recordOf(name: string, { secret }: Schema, value: unknown): "/connectio
   return name === "config.workflowId" && isOf("wf_") ? "/workflows" : undefined;
 }
 
+const FormBuilder = lazy(() => import("./FormBuilder"));
 const LazyConnectionField = lazy(() => import("@/parts/connections").then(({ ConnectionField }) => ({ default: ConnectionField })));
 
 /** Chooses a connection; a new one begins with what the node calls. */
