@@ -5,10 +5,8 @@ package console
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/rand"
 	"embed"
 	"fmt"
-	"html"
 	"io"
 	"io/fs"
 	"mime"
@@ -25,9 +23,10 @@ var embedded embed.FS
 // prefix is where the console begins, behind the path of the gateway's public address.
 const prefix = "/console/"
 
-// policy lets the page load its own files only. What styles itself with an element needs the nonce, which differs each time.
+// policy lets the page load its own files only. What styles itself with an element needs the nonce, which differs each time. Last
+// come those who may frame it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self' data:; connect-src 'self'; " +
-	"worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+	"worker-src 'self'; frame-ancestors %s; base-uri 'none'; form-action 'self'"
 
 // file is one of the built files, as it lies in the binary.
 type file struct {
@@ -40,11 +39,13 @@ type console struct {
 	public func() string
 	files  map[string]file // by their paths below prefix
 	page   string
+
+	embed   string // the page of the editor for other products
+	element file   // what puts it into theirs
 }
 
-// New returns what serves the pages and their files below /console/, to GET and HEAD. Any path that is no file is a page. The
-// public address is where browsers reach the gateway.
-func New(public func() string) http.Handler {
+// New returns what serves the pages. The public address is where browsers reach the gateway.
+func New(public func() string) Pages {
 	c := &console{public: public, files: make(map[string]file)}
 	err := fs.WalkDir(embedded, "dist", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -60,10 +61,16 @@ func New(public func() string) http.Handler {
 	if err == nil {
 		c.page, err = unzip(c.files["index.html"].zipped)
 	}
+	if err == nil {
+		c.embed, err = unzip(c.files[embedPage].zipped)
+	}
 	if err != nil {
 		panic(fmt.Sprintf("console: the embedded files cannot be read: %v", err)) // a defect of the build
 	}
-	delete(c.files, "index.html")
+	c.element = c.files[element]
+	for _, name := range []string{"index.html", embedPage, element} { // which have addresses of their own
+		delete(c.files, name)
+	}
 	return c
 }
 
@@ -115,32 +122,30 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.servePage(w)
 }
 
-// servePage answers with the page, which knows where it is.
+// servePage answers with the page, which nobody may frame.
 func (c *console) servePage(w http.ResponseWriter) {
-	base := prefix
-	if public, err := url.Parse(c.public()); err == nil {
-		base = strings.TrimSuffix(public.EscapedPath(), "/") + prefix
-	}
-	nonce := rand.Text()
 	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", fmt.Sprintf(policy, nonce))
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	base = html.EscapeString(base)
-	_, _ = io.WriteString(w, strings.NewReplacer( // a client that is gone reads no answer
-		`content="/console/"`, `content="`+base+`"`,
-		`name="console-nonce" content=""`, `name="console-nonce" content="`+nonce+`"`,
-		`href="./`, `href="`+base, `src="./`, `src="`+base,
-	).Replace(c.page))
+	c.write(w, c.page, "'none'")
+}
+
+// base is where browsers find the files.
+func (c *console) base() string {
+	public, err := url.Parse(c.public())
+	if err != nil { // the configuration was checked
+		return prefix
+	}
+	return strings.TrimSuffix(public.EscapedPath(), "/") + prefix
 }
 
 func (f file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Cache-Control", "no-cache")
-	if f.isNamed {
+	switch {
+	case f.isNamed:
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	case h.Get("Cache-Control") == "":
+		h.Set("Cache-Control", "no-cache")
 	}
 	h.Set("Content-Type", f.contentType)
 	h.Add("Vary", "Accept-Encoding")

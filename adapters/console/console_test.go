@@ -104,6 +104,50 @@ func TestTheFilesAreKeptForEverAndCompressed(t *testing.T) {
 	}
 }
 
+func TestTheEditorIsFramedByWhoIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		origins         []string
+		ancestors, said string
+	}{
+		{nil, "'none'", ""},
+		{[]string{"https://app.example.com", "http://localhost:3000"}, "https://app.example.com http://localhost:3000", "https://app.example.com http://localhost:3000"},
+	} {
+		w := httptest.NewRecorder()
+		console.New(func() string { return "https://example.com/automation" }).ServeEmbed(w, c.origins)
+		body, h := w.Body.String(), w.Header()
+		nonce := nonces.FindStringSubmatch(body)
+		if nonce == nil {
+			t.Fatal(body)
+		}
+		policy := "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce[1] + "'; img-src 'self' data:; connect-src 'self'; " +
+			"worker-src 'self'; frame-ancestors " + c.ancestors + "; base-uri 'none'; form-action 'self'"
+		for name, want := range map[string]string{"Content-Security-Policy": policy, "Cache-Control": "no-store", "X-Frame-Options": "", "Set-Cookie": "", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"} {
+			if got := h.Get(name); got != want {
+				t.Errorf("%s is %q", name, got)
+			}
+		}
+		if script := scripts.FindStringSubmatch(body); script == nil || path.Dir(script[1]) != "/automation/console/assets" || !strings.Contains(body, `name="embed-origins" content="`+c.said+`"`) {
+			t.Errorf("the page is %s", body)
+		}
+	}
+	if w := get(t, "", "/console/embed.html"); !strings.Contains(w.Header().Get("Content-Security-Policy"), "frame-ancestors 'none'") || strings.Contains(w.Body.String(), "embed-origins") {
+		t.Error("the page of the editor has a second address")
+	}
+}
+
+func TestPagesOfAnyOriginLoadTheElement(t *testing.T) {
+	w := httptest.NewRecorder()
+	console.New(func() string { return "" }).ServeElement(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/embed/sluice-editor.js", http.NoBody))
+	h := w.Header()
+	if w.Code != http.StatusOK || h.Get("Access-Control-Allow-Origin") != "*" || h.Get("Cross-Origin-Resource-Policy") != "cross-origin" ||
+		h.Get("Content-Type") != "text/javascript; charset=utf-8" || h.Get("Cache-Control") != "public, max-age=300" || h.Get("Content-Security-Policy") != "" {
+		t.Errorf("%d %v", w.Code, h)
+	}
+	if text := w.Body.String(); !strings.Contains(text, "sluice-editor") || strings.Contains(text, "import ") {
+		t.Errorf("it is not the whole element: %s", text)
+	}
+}
+
 func TestATagLeavesTheConsoleOut(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-tags", "noconsole", "-f", "{{.EmbedFiles}} {{.GoFiles}} {{.Imports}}", ".").Output()
 	if err != nil {

@@ -2,7 +2,5 @@
 
 package console
 
-import "net/http"
-
 // New returns nil: the binary has no console.
-func New(func() string) http.Handler { return nil }
+func New(func() string) Pages { return nil }

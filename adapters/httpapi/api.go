@@ -26,6 +26,7 @@ type Ports struct {
 	AuditLog    inbound.AuditLog
 	APIKeys     inbound.APIKeys
 	EmbedTokens inbound.EmbedTokens
+	EmbedPages  inbound.EmbedPages
 	Completions inbound.Completions
 	Connections inbound.Connections
 	Consents    inbound.Consents
@@ -82,8 +83,8 @@ type Options struct {
 	// PublicURL is where browsers reach the gateway. The console needs it.
 	PublicURL func() string
 
-	// ConsolePages serves what is below /console/ to browsers, and has no state; nil where the console has no pages.
-	ConsolePages http.Handler
+	// Pages serve the console and the editor to browsers, and have no state; nil where there are none.
+	Pages Pages
 
 	// OperatorTokens let the operator in. Where they are nil there is nothing below /v1/operator.
 	OperatorTokens *operator.Tokens
@@ -153,6 +154,7 @@ func New(ports Ports, opts Options) (*API, error) {
 	a.serveHooks()
 	a.serveConsent()
 	a.serveAnswerPages()
+	a.serveEmbedPages()
 	a.serveOperator()
 	return a, nil
 }

@@ -11,11 +11,20 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi"
 )
 
+// pages serve those below /console/, and say of the others who may frame them.
+type pages struct{ http.Handler }
+
+func (pages) ServeEmbed(w http.ResponseWriter, origins []string) { _, _ = fmt.Fprint(w, origins) }
+
+func (pages) ServeElement(w http.ResponseWriter, _ *http.Request) {
+	_, _ = fmt.Fprint(w, "the element")
+}
+
 // withPages is a gateway whose console has pages, below a path of the public address.
 func withPages(t *testing.T) *people {
 	t.Helper()
 	return newPeople(t, "https://example.com/automation", func(o *httpapi.Options, _ *httpapi.Ports) {
-		o.ConsolePages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprintf(w, "the page %s", r.URL.Path) })
+		o.Pages = pages{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprintf(w, "the page %s", r.URL.Path) })}
 	})
 }
 
@@ -73,7 +82,7 @@ func TestPagesAreServedBelowTheConsoleOnly(t *testing.T) {
 	if w.Code != http.StatusNotFound {
 		t.Errorf("a page takes POST: %d", w.Code)
 	}
-	plain := newPeople(t, "http://example.com", func(o *httpapi.Options, _ *httpapi.Ports) { o.ConsolePages = http.NotFoundHandler() })
+	plain := newPeople(t, "http://example.com", func(o *httpapi.Options, _ *httpapi.Ports) { o.Pages = pages{http.NotFoundHandler()} })
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/console/", http.NoBody)
 	r.Host = "example.com"
 	w = httptest.NewRecorder()

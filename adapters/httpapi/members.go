@@ -15,7 +15,11 @@ func (a *API) serveConsole() {
 	if a.ports.Accounts == nil || a.opts.PublicURL == nil {
 		return
 	}
-	a.console = console.New(a.ports.Accounts, a.ports.SignInElsewhere, a.ports.ForgottenPasswords, console.Options{PublicURL: a.opts.PublicURL, Address: a.client, Pages: a.opts.ConsolePages})
+	options := console.Options{PublicURL: a.opts.PublicURL, Address: a.client}
+	if a.opts.Pages != nil {
+		options.Pages = a.opts.Pages
+	}
+	a.console = console.New(a.ports.Accounts, a.ports.SignInElsewhere, a.ports.ForgottenPasswords, options)
 	for _, r := range a.console.Serve(a.engine) {
 		a.undescribed = append(a.undescribed, Route{r.Method, openAPIPath(r.Path)})
 	}

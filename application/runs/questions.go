@@ -101,13 +101,7 @@ const (
 
 // Enter counts who comes.
 func (s *Pages) Enter(ctx context.Context, from netip.Addr) error {
-	from = from.Unmap()
-	if from.Is6() { // whoever has an address has all of its network
-		if network, err := from.Prefix(64); err == nil {
-			from = network.Addr()
-		}
-	}
-	allowed, err := s.limiter.Allow(ctx, "answer "+from.String(), pagesPerAddress, pagesWindow)
+	allowed, err := s.limiter.Allow(ctx, "answer "+domain.NetworkOf(from), pagesPerAddress, pagesWindow)
 	if err != nil || allowed.Granted {
 		return err
 	}

@@ -200,7 +200,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.tally, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, audit.Retention(c.AuditRetention), c.workerOptions(memory, a.self), a.hooksURL.get, members.Letters{Mailer: c.mailer(), Public: a.hooksURL.publicly}, hashing(memory), c.identityProvider(a.hooksURL.publicly), httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
 		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
-		PublicURL: a.hooksURL.publicly, ConsolePages: console.New(a.hooksURL.publicly), Streams: a.streams, HealthOnly: !does.serves(), OperatorTokens: a.tokens,
+		PublicURL: a.hooksURL.publicly, Pages: console.New(a.hooksURL.publicly), Streams: a.streams, HealthOnly: !does.serves(), OperatorTokens: a.tokens,
 		Memory: stream.Memory{Intake: memory.Intake, Pages: memory.Pages, Simulations: memory.Simulations, SimulationBytes: int(min(64<<20, memory.Intake.Max()))},
 	})
 	if err != nil {

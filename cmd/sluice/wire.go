@@ -82,6 +82,7 @@ var core = wire.NewSet(
 	tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)),
 	tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)),
 	tenants.NewSettings,
+	tenants.NewEmbedPages, wire.Bind(new(inbound.EmbedPages), new(*tenants.EmbedPages)),
 	tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)),
 	triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)),
 	upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)),

@@ -18,7 +18,7 @@ if (pictures) mkdirSync(pictures, { recursive: true });
 
 const browser = await chromium.launch({
   executablePath: executable,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--test-third-party-cookie-phaseout"],
 });
 /** A session of the browser: cookies and settings of its own. */
 const newSession = async () => {
@@ -143,6 +143,8 @@ for (const file of stories) {
       sluice,
       /** Opens a page of somebody else, who is not signed in. */
       otherPage: async () => newPage(await newSession()),
+      /** The secret key of the tenant. */
+      key,
       /** Calls the API with a key, as a tenant's server does. */
       call: (method, path, body, withKey = key) =>
         fetch(`${url}/v1/gateway${path}`, { method, headers: { "X-API-Key": withKey, "Content-Type": "application/json" }, body: body && JSON.stringify(body) }),

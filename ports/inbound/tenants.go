@@ -2,6 +2,7 @@ package inbound
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -91,6 +92,13 @@ type EmbedTokens interface {
 	// RevokeAll ends all tokens that fit, of which there may be none. The filter must not be
 	// empty, else the error is Invalid with the code embed_token_invalid.
 	RevokeAll(ctx context.Context, who tenant.Caller, f tenant.EmbedTokenFilter) error
+}
+
+// EmbedPages are the pages that show the editor within those of other products.
+type EmbedPages interface {
+	// Origins returns which pages may frame the one of a tenant, for a request from an address: none for a tenant that
+	// takes no requests. An unknown tenant is NotFound tenant_not_found; who comes too often is RateLimited rate_limited.
+	Origins(ctx context.Context, from netip.Addr, id tenant.ID) ([]string, error)
 }
 
 // Settings is what can be done with the settings of the caller's tenant.

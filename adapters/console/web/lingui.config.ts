@@ -8,6 +8,7 @@ export default defineConfig({
   catalogs: [
     { path: "src/features/{name}/locales/{locale}", include: ["src/features/{name}"] },
     { path: "src/app/locales/{locale}", include: ["src/app"] },
+    { path: "src/embed/locales/{locale}", include: ["src/embed"] },
     { path: "src/parts/locales/{locale}", include: ["src/parts"] },
     { path: "src/ui/locales/{locale}", include: ["src/ui"] },
   ],

@@ -37,6 +37,12 @@ export default defineConfig(({ command }) => ({
     target: ["chrome111", "firefox114", "safari16.4"],
     manifest: "manifest.json",
     modulePreload: { polyfill: false },
+    rollupOptions: {
+      input: { index: "index.html", embed: "embed.html", "sluice-editor": "src/embed/element.ts" },
+      // The element is loaded by pages of other products, under a name that stays, and keeps what it exports.
+      preserveEntrySignatures: "exports-only",
+      output: { entryFileNames: ({ name }) => (name === "sluice-editor" ? "sluice-editor.js" : "assets/[name]-[hash].js") },
+    },
     chunkSizeWarningLimit: 600,
   },
   server: {

@@ -58,6 +58,13 @@ function connect<Paths extends object>(path: string): Client<Paths> {
   return client;
 }
 
+/** A client of the API that keys use: what is given sends the requests, and adds the key. */
+export function keyClient(address: string, send: (request: Request) => Promise<Response>): Client<TenantPaths> {
+  const client = createFetchClient<TenantPaths>({ baseUrl: address, fetch: send });
+  client.use(failures, deletions);
+  return client;
+}
+
 export const tenantClient = (tenantId: string) => connect<TenantPaths>(`/t/${tenantId}`);
 export const operatorClient = connect<OperatorPaths>("/operator");
 export const accountClient = connect<AccountPaths>("");

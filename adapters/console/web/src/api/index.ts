@@ -1,5 +1,5 @@
 export { base, nonce, signedOut, signIn, signInAddress } from "./base";
-export { type AccountSchemas, accountClient, operatorClient, type Schemas } from "./client";
+export { type AccountSchemas, accountClient, keyClient, operatorClient, type Schemas } from "./client";
 export { ApiError, type Violation } from "./error";
 export { LiveProvider, useLiveState } from "./live";
 export {
@@ -7,12 +7,14 @@ export {
   AccountProvider,
   accountApi,
   accountQuery,
+  GuestProvider,
   newQueryClient,
   operatorApi,
+  type Right,
   type Role,
   reaches,
   TenantProvider,
   useAccount,
   useTenant,
 } from "./session";
-export { follow, type StreamEvent, type StreamState } from "./stream";
+export { type Follow, follow, type StreamEvent, type StreamState } from "./stream";

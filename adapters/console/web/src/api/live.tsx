@@ -33,8 +33,16 @@ const LiveContext = createContext<StreamState>("connecting");
 /** How the stream of a tenant is. */
 export const useLiveState = () => use(LiveContext);
 
+type Handlers = Parameters<typeof followTogether>[1];
+type Props = {
+  onRefused: () => void;
+  /** Reads the stream; of a tenant whose member is signed in unless it is given. */
+  open?: (handlers: Handlers) => () => void;
+  children: ReactNode;
+};
+
 /** Reads lists anew when the gateway says that something has changed in them. */
-export function LiveProvider({ onRefused, children }: { onRefused: () => void; children: ReactNode }) {
+export function LiveProvider({ onRefused, open, children }: Props) {
   const { id } = useTenant();
   const queries = useQueryClient();
   const [state, setState] = useState<StreamState>("connecting");
@@ -60,7 +68,8 @@ export function LiveProvider({ onRefused, children }: { onRefused: () => void; c
         { cancelRefetch: !isBack },
       );
     });
-    const stop = followTogether(`${base}api/t/${id}/stream`, {
+    const read = open ?? ((handlers: Handlers) => followTogether(`${base}api/t/${id}/stream`, handlers));
+    const stop = read({
       onState: setState,
       onRefused: () => refused.current(),
       onEvent: ({ event, data }) => {
@@ -78,6 +87,6 @@ export function LiveProvider({ onRefused, children }: { onRefused: () => void; c
       pace.stop();
       document.removeEventListener("visibilitychange", look);
     };
-  }, [id, queries]);
+  }, [id, queries, open]);
   return <LiveContext value={state}>{children}</LiveContext>;
 }

@@ -2,11 +2,13 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import type { Client } from "openapi-fetch";
 import createQueries, { type OpenapiQueryClient } from "openapi-react-query";
 import { createContext, type ReactNode, use, useMemo } from "react";
-import { type AccountSchemas, accountClient, operatorClient, type TenantPaths, tenantClient } from "./client";
+import { type AccountSchemas, accountClient, operatorClient, type Schemas, type TenantPaths, tenantClient } from "./client";
 import { ApiError } from "./error";
 
 export type Account = AccountSchemas["Account"];
 export type Role = AccountSchemas["Role"];
+/** What an embed token may be permitted. */
+export type Right = Schemas["TokenPermissions"][number];
 
 /** A query is repeated when the gateway did not answer, and never when it said no. */
 function isWorthRepeating(count: number, error: Error) {
@@ -44,12 +46,17 @@ export function reaches(role: Role, needed: Role): boolean {
   return ranks.indexOf(role) >= ranks.indexOf(needed);
 }
 
+/** The least role of members who may do what tokens need a right for. */
+const roleFor = (right: Right): Role => (right.endsWith(":read") ? "viewer" : right === "runs:act" ? "approver" : "editor");
+
 type Tenant = {
   id: string;
   name: string;
   role: Role;
   /** Says whether the person may do what takes this role. */
   can: (needed: Role) => boolean;
+  /** Says whether the person may do what this right is for, as it is one of an embed token. */
+  may: (right: Right) => boolean;
   /** Calls operations: `await client.POST("/workflows", { body })`. Every failure is thrown as an ApiError. */
   client: Client<TenantPaths>;
   /** Queries and mutations: `api.useQuery("get", "/workflows", { params })`. */
@@ -70,9 +77,34 @@ export function TenantProvider({ membership, children }: { membership: Account["
   const { tenantId, tenantName, role } = membership;
   const { client, queries } = useMemo(() => ({ client: tenantClient(tenantId), queries: newQueryClient() }), [tenantId]);
   const tenant = useMemo<Tenant>(
-    () => ({ id: tenantId, name: tenantName, role, can: (needed) => reaches(role, needed), client, api: createQueries(client) }),
+    () => ({
+      id: tenantId,
+      name: tenantName,
+      role,
+      can: (needed) => reaches(role, needed),
+      may: (right) => reaches(role, roleFor(right)),
+      client,
+      api: createQueries(client),
+    }),
     [tenantId, tenantName, role, client],
   );
+  return (
+    <QueryClientProvider client={queries}>
+      <TenantContext value={tenant}>{children}</TenantContext>
+    </QueryClientProvider>
+  );
+}
+
+type Guest = { id: string; rights: Right[]; client: Client<TenantPaths>; queries: QueryClient; children: ReactNode };
+
+/** Gives pages the tenant that a token is of. */
+export function GuestProvider({ id, rights, client, queries, children }: Guest) {
+  const tenant = useMemo<Tenant>(() => {
+    const may = (right: Right) => rights.includes(right);
+    const needs: Record<Role, Right | undefined> = { viewer: "workflows:read", approver: "runs:act", editor: "workflows:write", admin: undefined };
+    const can = (needed: Role) => needs[needed] !== undefined && may(needs[needed]);
+    return { id, name: "", role: "viewer", can, may, client, api: createQueries(client) };
+  }, [id, rights, client]);
   return (
     <QueryClientProvider client={queries}>
       <TenantContext value={tenant}>{children}</TenantContext>

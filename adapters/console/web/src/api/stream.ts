@@ -34,13 +34,15 @@ export function eventReader(onEvent: (event: StreamEvent) => void, onRetry: (ms:
 
 export type StreamState = "connecting" | "live" | "waiting" | "ended";
 
-type Follow = {
+export type Follow = {
   onEvent: (event: StreamEvent) => void;
   onState?: (state: StreamState) => void;
   /** The gateway refuses to go on: nobody is signed in any more, may not read it, or what it was about is gone. */
   onRefused?: () => void;
   /** The last event that is known. */
   lastEventId?: string;
+  /** Sends the requests, where they need more than the browser adds. */
+  send?: typeof fetch;
 };
 
 const firstWait = 500;
@@ -48,7 +50,7 @@ const longestWait = 5_000; // somebody looks at what it shows
 const silence = 40_000; // a comment comes every 15 seconds
 
 /** Reads a stream, and comes back when it breaks off, as when the gateway restarts. Returns what ends it. */
-export function follow(address: string, { onEvent, onState = () => {}, onRefused = () => {}, lastEventId = "" }: Follow): () => void {
+export function follow(address: string, { onEvent, onState = () => {}, onRefused = () => {}, lastEventId = "", send = fetch }: Follow): () => void {
   const ended = new AbortController();
   let last = lastEventId;
   let wait = firstWait;
@@ -62,7 +64,7 @@ export function follow(address: string, { onEvent, onState = () => {}, onRefused
     try {
       const headers: Record<string, string> = { Accept: "text/event-stream" };
       if (last) headers["Last-Event-ID"] = last;
-      const response = await fetch(address, { headers, signal: broken.signal, cache: "no-store" });
+      const response = await send(address, { headers, signal: broken.signal, cache: "no-store" });
       if (response.status === 204) return false;
       if (!response.ok || !response.body) {
         const { status } = await errorOf(response);

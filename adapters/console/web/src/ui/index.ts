@@ -10,9 +10,10 @@ export type { Feature } from "./feature";
 export { Figure, Figures } from "./figure";
 export { CheckField, Field, FieldErrors, Form, inputLook, type Options, OptionsOf, SelectField, TextArea, TextField, textOf } from "./form";
 export { GraceField } from "./grace";
+export { keepNothing, kept } from "./kept";
 export { languages } from "./languages";
 export { Json } from "./lazyjson";
-export { Link } from "./link";
+export { HasPage, Link } from "./link";
 export {
   actionsColumn,
   buttonColumn,

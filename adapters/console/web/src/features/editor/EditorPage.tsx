@@ -2,7 +2,7 @@ import { useLingui } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useBlocker, useParams } from "@tanstack/react-router";
 import { ReactFlowProvider } from "@xyflow/react";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, use, useEffect, useMemo, useRef, useState } from "react";
 import { useStore } from "zustand";
 import { type Schemas, useTenant } from "@/api";
 import { Button, Dialog, DialogButtons, Skeleton, UnreadPage, useSearchParameters } from "@/ui";
@@ -11,8 +11,10 @@ import { Conflict } from "./Conflict";
 import { EditorContext, useEditor, useGraph, useView } from "./context";
 import { useServerFindings } from "./findings";
 import { Header } from "./Header";
+import { HostContext } from "./host";
 import { useHistoryKeys } from "./keys";
 import { edit, type Stored } from "./model";
+import { usePublish } from "./Publish";
 import { loadPanels, Side } from "./Side";
 import { serverOf, storedOf } from "./server";
 import { newView } from "./view";
@@ -54,9 +56,10 @@ export default function EditorPage() {
 type Props = { workflow: Schemas["Workflow"]; types: Schemas["RegistryEntry"][]; opened: Stored | undefined; isSimulating: boolean };
 
 function Editor({ workflow, types, opened, isSimulating }: Props) {
-  const { client, can } = useTenant();
+  const { client, may } = useTenant();
+  const host = use(HostContext);
   const workflowId = workflow.id;
-  const [editing] = useState(() => edit(serverOf(client, workflowId), opened, !can("editor")));
+  const [editing] = useState(() => edit(serverOf(client, workflowId), opened, !may("workflows:write")));
   const [view] = useState(() => newView(isSimulating));
   const findings = useServerFindings(editing);
   const editor = useMemo(() => ({ workflowId, editing, view, types, findings }), [workflowId, editing, view, types, findings]);
@@ -68,7 +71,7 @@ function Editor({ workflow, types, opened, isSimulating }: Props) {
     <EditorContext value={editor}>
       <Keys />
       <Others />
-      <div className="flex h-[calc(100dvh-3.75rem)] flex-col md:h-dvh">
+      <div className={`flex flex-col ${host ? "h-dvh" : "h-[calc(100dvh-3.75rem)] md:h-dvh"}`}>
         <Header workflow={workflow} />
         <div className="relative flex min-h-0 flex-1">
           <Graph />
@@ -79,8 +82,20 @@ function Editor({ workflow, types, opened, isSimulating }: Props) {
       </div>
       <Conflict />
       <Leaving />
+      <Attached />
     </EditorContext>
   );
+}
+
+/** Gives the editor to what shows it. */
+function Attached() {
+  const { editing, workflowId } = useEditor();
+  const host = use(HostContext);
+  const publish = usePublish();
+  const latest = useRef(publish);
+  latest.current = publish;
+  useEffect(() => host?.attach({ workflowId, editing, publish: () => latest.current() }), [host, workflowId, editing]);
+  return null;
 }
 
 function Graph() {

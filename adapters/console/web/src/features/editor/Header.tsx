@@ -18,9 +18,9 @@ import {
   Workflow,
   Zap,
 } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, use, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { attempt, Button, IconButton, Link, toast, toastError, useShortcut } from "@/ui";
+import { attempt, Button, HasPage, IconButton, Link, toast, toastError, useShortcut } from "@/ui";
 import { useEditor, useGraph, useIsReadOnly, useSession, useView } from "./context";
 import { validation } from "./findings";
 import { Publish } from "./Publish";
@@ -33,7 +33,8 @@ const RunVersion = lazy(() => import("./RunVersion"));
 /** What the workflow is called, whether it is saved, and what can be done with all of it. */
 export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
   const { t } = useLingui();
-  const { api, client, id: tenantId, can } = useTenant();
+  const { api, client, id: tenantId, may } = useTenant();
+  const hasPage = use(HasPage);
   const queries = useQueryClient();
   const { editing, view, findings } = useEditor();
   const isReadOnly = useIsReadOnly();
@@ -82,9 +83,11 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
   return (
     <header className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line bg-panel px-4 py-2">
       <div className="min-w-0 flex-1 basis-56">
-        <nav className="text-xs leading-[24px] text-quiet">
-          <Link to={`/t/${tenantId}/workflows`} className="inline-block hover:underline">{t`Workflows`}</Link>
-        </nav>
+        {hasPage(`/t/${tenantId}/workflows`) && (
+          <nav className="text-xs leading-[24px] text-quiet">
+            <Link to={`/t/${tenantId}/workflows`} className="inline-block hover:underline">{t`Workflows`}</Link>
+          </nav>
+        )}
         <h1 className="truncate text-base leading-5 font-semibold">
           <Link to={`/t/${tenantId}/workflows/${workflow.id}`} className="hover:underline">
             {workflow.name}
@@ -101,11 +104,13 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
           label={isList ? t`Show the graph` : t`Show a list`}
           onClick={() => view.setState({ isList: !isList })}
         />
-        <IconButton
-          icon={Zap}
-          label={t`Triggers`}
-          onClick={() => view.setState({ isListingTriggers: true, nodes: [], edges: [], adding: undefined })}
-        />
+        {may("triggers:read") && (
+          <IconButton
+            icon={Zap}
+            label={t`Triggers`}
+            onClick={() => view.setState({ isListingTriggers: true, nodes: [], edges: [], adding: undefined })}
+          />
+        )}
         {number !== undefined && <IconButton icon={GitCompareArrows} label={t`Compare versions`} onClick={() => setAsks("compare")} />}
         {!isReadOnly && (
           <>
@@ -134,18 +139,20 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
             onClick={toggleSimulation}
           />
         )}
-        {can("editor") && !isEmpty && (
+        {may("runs:start") && !isEmpty && (
           <Button
             icon={Play}
             label={<span className="max-sm:sr-only">{t({ message: "Run", context: "to run" })}</span>}
             onClick={() => void ask("run").catch(toastError)}
           />
         )}
-        {isReadOnly && can("editor") && isFormer && <Button icon={History} label={t`Make it active again`} onClick={() => setAsks("publish")} />}
-        {isReadOnly && can("editor") && (
+        {isReadOnly && may("workflows:publish") && isFormer && (
+          <Button icon={History} label={t`Make it active again`} onClick={() => setAsks("publish")} />
+        )}
+        {isReadOnly && may("workflows:write") && (
           <Button look="primary" icon={Pencil} label={t`Edit`} onClick={() => void attempt(begin(), t`A new draft begins with this version`)} />
         )}
-        {!isReadOnly && (
+        {!isReadOnly && may("workflows:publish") && (
           <Button look="primary" icon={Rocket} label={t`Publish`} disabled={isEmpty} onClick={() => void ask("publish").catch(toastError)} />
         )}
       </div>

@@ -21,7 +21,7 @@ const errorsOf = (findings: Finding[]) =>
 export function NodePanel({ node }: { node: GraphNode }) {
   const { t } = useLingui();
   const editor = useEditor();
-  const { can } = useTenant();
+  const { may } = useTenant();
   const isReadOnly = useIsReadOnly();
   const findings = useFindings("node", node.id);
   const { edges } = useGraph();
@@ -82,7 +82,7 @@ export function NodePanel({ node }: { node: GraphNode }) {
                 />
               </RemoveItem>
               <CalledWorkflow node={node} />
-              {startsRuns(node.type) && (
+              {startsRuns(node.type) && may("triggers:read") && (
                 <Button
                   icon={Zap}
                   label={t`Its triggers`}
@@ -109,7 +109,7 @@ export function NodePanel({ node }: { node: GraphNode }) {
             </fieldset>
           </FieldErrors>
         </FieldOwner>
-        {can("editor") && <TryNode node={node} />}
+        {may("workflows:write") && may("runs:start") && <TryNode node={node} />}
         <p className="text-xs text-quiet">
           {t`Expressions call it`} <code>nodes.{node.id}</code>
         </p>

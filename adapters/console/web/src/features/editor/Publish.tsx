@@ -1,19 +1,39 @@
 import { Plural, useLingui } from "@lingui/react/macro";
 import { useQueryClient } from "@tanstack/react-query";
+import { use } from "react";
 import { useTenant } from "@/api";
 import { useReload } from "@/parts";
 import { Confirm, toast } from "@/ui";
 import { useEditor, useSession } from "./context";
+import { HostContext } from "./host";
 import { storedOf } from "./server";
+
+/** Publishes the version as it is shown. */
+export function usePublish() {
+  const { t } = useLingui();
+  const { client } = useTenant();
+  const { editing, workflowId } = useEditor();
+  const host = use(HostContext);
+  const queries = useQueryClient();
+  const reload = useReload("/workflow");
+  return async () => {
+    if (!(await editing.flush())) throw new Error(t`The last changes could not be saved.`);
+    const path = { params: { path: { id: editing.store.getState().versionId } } };
+    const { data: answer } = await client.POST("/workflow-versions/{id}/publish", path);
+    const { data, response } = await client.GET("/workflow-versions/{id}", { ...path, cache: "no-store" });
+    editing.take(storedOf({ data, response }));
+    toast(answer?.message ?? t`The version is published`);
+    if (data) host?.onPublished({ workflowId, versionId: data.id, version: data.version });
+    await Promise.all([reload(), queries.invalidateQueries({ queryKey: ["get", "/triggers"] })]);
+  };
+}
 
 /** Asks before a draft becomes the version that triggers start, and says what becomes of them. */
 export function Publish({ onClose }: { onClose: () => void }) {
   const { t } = useLingui();
-  const { api, client } = useTenant();
-  const { editing, workflowId, findings } = useEditor();
-  const queries = useQueryClient();
-  const reload = useReload("/workflow");
-  const versionId = useSession((session) => session.versionId);
+  const { api } = useTenant();
+  const { workflowId, findings } = useEditor();
+  const publish = usePublish();
   const number = useSession((session) => session.number);
   const active = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId, isActive: true, limit: 1 } } }).data?.items[0];
   const triggers = api.useQuery(
@@ -23,14 +43,6 @@ export function Publish({ onClose }: { onClose: () => void }) {
     { enabled: active !== undefined },
   ).data?.total;
   const warnings = findings.filter(({ isWarning }) => isWarning).length;
-  const publish = async () => {
-    if (!(await editing.flush())) throw new Error(t`The last changes could not be saved.`);
-    const { data: answer } = await client.POST("/workflow-versions/{id}/publish", { params: { path: { id: versionId } } });
-    const { data, response } = await client.GET("/workflow-versions/{id}", { params: { path: { id: versionId } }, cache: "no-store" });
-    editing.take(storedOf({ data, response }));
-    toast(answer?.message ?? t`The version is published`);
-    await Promise.all([reload(), queries.invalidateQueries({ queryKey: ["get", "/triggers"] })]);
-  };
   return (
     <Confirm onClose={onClose} title={t`Publish version ${number ?? 1}?`} action={t`Publish`} isDangerous={false} onConfirm={publish}>
       {active ? (

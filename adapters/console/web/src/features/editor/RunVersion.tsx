@@ -1,7 +1,9 @@
 import { useLingui } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
+import { use } from "react";
 import { useTenant } from "@/api";
 import { EventDialog } from "@/parts";
+import { HasPage, toast } from "@/ui";
 import { useSession, useView } from "./context";
 import { PastRun, useInitialEvent } from "./PastRun";
 
@@ -10,11 +12,17 @@ export default function RunVersion({ onClose }: { onClose: () => void }) {
   const { t } = useLingui();
   const navigate = useNavigate();
   const { api, id: tenantId } = useTenant();
+  const hasPage = use(HasPage);
   const versionId = useSession((session) => session.versionId);
   const event = useView((shown) => shown.event);
   useInitialEvent();
   const start = api.useMutation("post", "/workflow-versions/{id}/runs", {
-    onSuccess: (run) => void navigate({ to: `/t/${tenantId}/runs/${run.id}` }),
+    onSuccess: (run) => {
+      const to = `/t/${tenantId}/runs/${run.id}`;
+      if (hasPage(to)) return void navigate({ to });
+      toast(t`The run has started`);
+      onClose();
+    },
   });
   return (
     <EventDialog

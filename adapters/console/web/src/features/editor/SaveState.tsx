@@ -1,8 +1,9 @@
 import { useLingui } from "@lingui/react/macro";
-import { useEffect } from "react";
+import { use, useEffect } from "react";
 import { signedOut, signInAddress } from "@/api";
 import { Badge, Button, type State } from "@/ui";
 import { useEditor, useSession } from "./context";
+import { HostContext } from "./host";
 import type { SaveState as Saving } from "./model";
 
 /** Says whether what is shown is saved, and what to do where it cannot be. */
@@ -11,6 +12,7 @@ export function SaveState() {
   const { editing } = useEditor();
   const save = useSession((session) => session.save);
   const failure = useSession((session) => session.failure);
+  const isHosted = use(HostContext) !== null;
   useKeepWork();
   const said: Record<Saving, [State["tone"], string]> = {
     saved: ["ok", t`Saved`],
@@ -29,7 +31,7 @@ export function SaveState() {
       <span role="status" title={save === "refused" && failure instanceof Error ? failure.message : undefined}>
         <Badge tone={tone}>{word}</Badge>
       </span>
-      {save === "signedOut" && (
+      {save === "signedOut" && !isHosted && (
         <a href={signInAddress()} target="_blank" rel="noreferrer" className="text-accent underline">
           {t`Sign in in a new tab`}
         </a>

@@ -19,7 +19,7 @@ const pace = 900; // milliseconds a step, while it plays
 /** Simulates the version on a virtual clock: what it would do stands on the graph, step by step, and people say what the world answers. */
 export default function Simulation() {
   const { t } = useLingui();
-  const { api, can } = useTenant();
+  const { api, may } = useTenant();
   const { editing, view } = useEditor();
   const now = useGraph();
   const event = useView((shown) => shown.event) ?? "";
@@ -133,7 +133,7 @@ export default function Simulation() {
             {done && Object.keys(done.answers).length > 0 && (
               <Button icon={RotateCcw} label={t`Without my answers`} disabled={problem !== undefined} onClick={() => begin({})} />
             )}
-            {can("editor") && <Button icon={Rocket} label={t`Run it for real`} disabled={problem !== undefined} onClick={() => void run()} />}
+            {may("runs:start") && <Button icon={Rocket} label={t`Run it for real`} disabled={problem !== undefined} onClick={() => void run()} />}
           </div>
         </Scroll>
         <Scroll key={at} label={t`What happens`} className={`flex min-w-0 flex-col gap-3 p-4 md:overflow-y-auto ${done ? "max-md:order-first" : ""}`}>

@@ -1,7 +1,7 @@
 import { useLingui } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
 import { CalendarClock, ExternalLink, Megaphone, Pencil, Plus, Power, Webhook, X, Zap } from "lucide-react";
-import { useState } from "react";
+import { use, useState } from "react";
 import { base, type Schemas, useTenant } from "@/api";
 import { useReload } from "@/parts";
 import {
@@ -28,6 +28,7 @@ import {
   DialogButtons,
   Empty,
   ErrorPanel,
+  HasPage,
   IconButton,
   Menu,
   MenuItem,
@@ -48,7 +49,7 @@ const icons: Record<Start, typeof Zap> = { call: Zap, event: Megaphone, hook: We
 /** What starts the workflow, and the forms that make and change it. */
 export default function Triggers() {
   const { t } = useLingui();
-  const { api, can } = useTenant();
+  const { api, may } = useTenant();
   const { editing, view, workflowId } = useEditor();
   const versionId = useSession((session) => session.versionId);
   const reload = useReload("/triggers");
@@ -89,7 +90,7 @@ export default function Triggers() {
             ))}
           </ul>
         )}
-        {can("editor") && data && <Button icon={Plus} label={t`Add a trigger`} onClick={() => void add().catch(toastError)} />}
+        {may("triggers:write") && data && <Button icon={Plus} label={t`Add a trigger`} onClick={() => void add().catch(toastError)} />}
       </Scroll>
       {doing && "form" in doing && (
         <TriggerForm trigger={doing.form === "new" ? undefined : doing.form} versionId={active?.id ?? versionId} onClose={close} onDone={done} />
@@ -121,7 +122,8 @@ export default function Triggers() {
 
 function Row({ trigger, isIdle, onDo }: { trigger: Trigger; isIdle: boolean; onDo: (doing: Doing) => void }) {
   const { t, i18n } = useLingui();
-  const { client, id: tenantId, can } = useTenant();
+  const { client, id: tenantId, may } = useTenant();
+  const hasPage = use(HasPage);
   const navigate = useNavigate();
   const reload = useReload("/triggers");
   const senderOf = useSender();
@@ -147,7 +149,7 @@ function Row({ trigger, isIdle, onDo }: { trigger: Trigger; isIdle: boolean; onD
         </h3>
         {!isActive && <OnOff of={trigger} />}
         <Menu label={t`Actions for ${name}`}>
-          {can("editor") && (
+          {may("triggers:write") && (
             <>
               <MenuItem icon={Pencil} label={t`Edit`} onSelect={() => onDo({ form: trigger })} />
               {isCalled && start === "call" && <MenuItem icon={Webhook} label={t`Create a hook`} onSelect={() => onDo({ hookOf: trigger })} />}
@@ -155,7 +157,9 @@ function Row({ trigger, isIdle, onDo }: { trigger: Trigger; isIdle: boolean; onD
               <MenuItem icon={Power} label={isActive ? t`Switch off` : t`Switch on`} onSelect={toggle} />
             </>
           )}
-          <MenuItem icon={ExternalLink} label={t`Open its page`} onSelect={() => void navigate({ to: `/t/${tenantId}/triggers/${id}` })} />
+          {hasPage(`/t/${tenantId}/triggers/${id}`) && (
+            <MenuItem icon={ExternalLink} label={t`Open its page`} onSelect={() => void navigate({ to: `/t/${tenantId}/triggers/${id}` })} />
+          )}
         </Menu>
       </div>
       <p className="text-xs text-quiet">

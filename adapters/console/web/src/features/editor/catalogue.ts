@@ -16,6 +16,7 @@ import {
   Workflow,
 } from "lucide-react";
 import type { Schemas } from "@/api";
+import { kept } from "@/ui";
 import { freeId, type Graph, type GraphEdge, type GraphNode } from "./model";
 
 export type NodeType = Schemas["RegistryEntry"];
@@ -88,7 +89,7 @@ const recentKey = "sluice-recent-nodes";
 /** The types that were added last, on this device. */
 export function recentTypes(): string[] {
   try {
-    const read: unknown = JSON.parse(localStorage.getItem(recentKey) ?? "[]");
+    const read: unknown = JSON.parse(kept.read(recentKey) ?? "[]");
     return Array.isArray(read) ? read.filter((one) => typeof one === "string") : [];
   } catch {
     return [];
@@ -96,7 +97,7 @@ export function recentTypes(): string[] {
 }
 
 export function rememberType(type: string) {
-  localStorage.setItem(recentKey, JSON.stringify([type, ...recentTypes().filter((one) => one !== type)].slice(0, 5)));
+  kept.write(recentKey, JSON.stringify([type, ...recentTypes().filter((one) => one !== type)].slice(0, 5)));
 }
 
 /** The types whose name, description or identifier has all words of a text; those that were added last come first. */

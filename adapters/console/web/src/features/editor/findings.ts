@@ -46,12 +46,12 @@ export function refused(failure: unknown, sent: Graph | undefined): Findings {
 
 /** What stands against saving, or else against publishing the version as it was saved last, and what is hardly meant. */
 export function useServerFindings(editing: Editing): Findings {
-  const { client, can } = useTenant();
+  const { client, may } = useTenant();
   const versionId = useStore(editing.store, (session) => session.versionId);
   useStore(editing.store, (session) => session.etag); // each state is asked about
   const { data = none } = useQuery({
     ...validation(client, editing),
-    enabled: versionId !== "" && can("editor"),
+    enabled: versionId !== "" && may("workflows:write"),
     placeholderData: keepPreviousData,
   });
   const graph = useStore(editing.store, ({ history }) => history.graph);

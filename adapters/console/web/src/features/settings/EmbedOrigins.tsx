@@ -1,8 +1,8 @@
 import { useLingui } from "@lingui/react/macro";
 import { Plus, X } from "lucide-react";
 import { useState } from "react";
-import type { Schemas } from "@/api";
-import { Button, IconButton, TextField } from "@/ui";
+import { base, type Schemas } from "@/api";
+import { Button, CopyButton, IconButton, Scroll, TextField } from "@/ui";
 
 const field = "embed.origins";
 
@@ -43,6 +43,29 @@ export function EmbedOrigins({ embed, isReadOnly }: { embed: Schemas["EmbedSetti
           onClick={() => setRows([...rows, { key: Math.max(-1, ...rows.map(({ key }) => key)) + 1, text: "" }])}
         />
       )}
+      {embed.origins.length > 0 && <Snippet id={embed.id} />}
     </fieldset>
+  );
+}
+
+function Snippet({ id }: { id: string }) {
+  const { t } = useLingui();
+  const script = new URL("../embed/sluice-editor.js", new URL(base, location.href)).href;
+  const text = `<script type="module" src="${script}"></script>
+<sluice-editor embed-id="${id}" workflow-id="wf_…" style="height: 40rem"></sluice-editor>
+<script>
+  // Your server asks for a token for whoever is signed in, with POST /embed-tokens, and passes on the answer.
+  document.querySelector("sluice-editor").getToken = async () => (await fetch("/automation-token")).json();
+</script>`;
+  return (
+    <div className="flex min-w-0 flex-col gap-1">
+      <div className="flex items-center justify-between gap-2">
+        <p className="text-quiet">{t`Put this into your page:`}</p>
+        <CopyButton text={text} label={t`Copy what goes into the page`} />
+      </div>
+      <Scroll label={t`What goes into the page`} className="overflow-x-auto rounded-md border border-line bg-bg p-3">
+        <pre className="font-mono text-xs">{text}</pre>
+      </Scroll>
+    </div>
   );
 }

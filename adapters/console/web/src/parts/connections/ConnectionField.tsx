@@ -1,10 +1,10 @@
 import { useLingui } from "@lingui/react/macro";
 import { ExternalLink, Plus } from "lucide-react";
-import { type ReactNode, useCallback, useState } from "react";
+import { type ReactNode, use, useCallback, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { useReload } from "@/parts/items";
 import { RecordField } from "@/parts/records";
-import { Button, Dialog, DialogButtons, Link, StateBadge } from "@/ui";
+import { Button, Dialog, DialogButtons, HasPage, Link, StateBadge } from "@/ui";
 import { ConnectionForm } from "./ConnectionForm";
 import { Waiting } from "./Consent";
 import { useConsent } from "./consent";
@@ -27,14 +27,14 @@ type Props = {
 /** Chooses a connection, or makes one on the spot, which is chosen then. */
 export function ConnectionField({ value, onChange, hosts, subTenantId, isReadOnly, ...field }: Props) {
   const { t } = useLingui();
-  const { api, can } = useTenant();
+  const { api, may } = useTenant();
   const reload = useReload("/connections");
   const [isMaking, setMaking] = useState(false);
   const [asksConsent, setAsksConsent] = useState<Connection>();
   const path = { params: { path: { id: value } } };
   const { data: connection } = api.useQuery("get", "/connections/{id}", path, { enabled: value !== "", staleTime: 60_000 });
   const endConsent = useCallback(() => setAsksConsent(undefined), []);
-  const canMake = !isReadOnly && can("editor");
+  const canMake = !isReadOnly && may("connections:write");
   return (
     <div className="flex flex-col gap-1.5">
       <RecordField {...field} of="/connections" first={t`None`} value={value} onChange={onChange} />
@@ -66,8 +66,13 @@ function Chosen({ connection, canConsent }: { connection: Connection; canConsent
     <div className="flex flex-col items-start gap-1.5 text-xs text-quiet">
       <p className="break-words">
         {i18n._(kindWords[connection.kind])}
-        {connection.hosts.length > 0 && <> · {connection.hosts.join(", ")}</>} ·{" "}
-        <Link to={`/t/${tenantId}/connections/${connection.id}`} className="text-accent underline">{t`Open it`}</Link>
+        {connection.hosts.length > 0 && <> · {connection.hosts.join(", ")}</>}
+        {use(HasPage)(`/t/${tenantId}/connections`) && (
+          <>
+            {" "}
+            · <Link to={`/t/${tenantId}/connections/${connection.id}`} className="text-accent underline">{t`Open it`}</Link>
+          </>
+        )}
       </p>
       {!connection.isActive && <p className="text-danger">{t`Off: what uses it fails`}</p>}
       {connection.kind === "oauth2AuthorizationCode" && <Granted connection={connection} canConsent={canConsent} />}
