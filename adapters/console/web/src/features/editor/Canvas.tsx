@@ -4,11 +4,11 @@ import { Background, type Connection, Controls, type Edge, type FinalConnectionS
 import { Plus } from "lucide-react";
 import { type DragEvent, type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "@/ui";
-import { addNode, drop } from "./actions";
+import { addNode, drop, reconnect } from "./actions";
 import { useEditor, useGraph, useIsReadOnly, useView } from "./context";
 import { useCanvasKeys } from "./keys";
 import { card, containerAt, grid, placeOf } from "./layout";
-import { type Graph, refusal } from "./model";
+import { canReconnect, type Ends, type Graph, refusal } from "./model";
 import { NodeBody, NodeCard } from "./NodeCard";
 import { dragged as draggedType } from "./Palette";
 import { newShower, outputOf, type ShownEdge, type ShownNode } from "./shown";
@@ -52,10 +52,17 @@ export function Canvas() {
     const { clientX, clientY } = "changedTouches" in event ? (event.changedTouches[0] as Touch) : event;
     return screenToFlowPosition({ x: clientX, y: clientY });
   };
-  const isPossible = ({ source, target }: Connection | Edge) => !refusal(graph, { sourceNodeId: source, targetNodeId: target });
+  const reconnected = useRef<string>(undefined); // the edge that is dragged by one of its ends
+  const endsOf = ({ source, target, sourceHandle }: Connection | Edge): Ends => ({
+    sourceNodeId: source,
+    targetNodeId: target,
+    sourceOutputKey: outputOf(sourceHandle),
+  });
+  const isPossible = (connection: Connection | Edge) =>
+    reconnected.current ? canReconnect(graph, reconnected.current, endsOf(connection)) : !refusal(graph, endsOf(connection));
   /** Whoever lets go of an edge over nothing is asked what it shall lead to. */
   const endConnection = (event: MouseEvent | TouchEvent, { fromNode, fromHandle, toNode }: FinalConnectionState) => {
-    if (!fromNode || fromHandle?.type !== "source" || toNode) return;
+    if (reconnected.current || !fromNode || fromHandle?.type !== "source" || toNode) return;
     const { x, y } = placeOfMouse(event);
     const into = graph.nodes[fromNode.id]?.parentId;
     view.setState({ adding: { insertion: { after: fromNode.id, output: outputOf(fromHandle.id) }, into, at: { x, y: y - card.height / 2 } } });
@@ -92,10 +99,17 @@ export function Canvas() {
         }}
         onNodeDragStop={(_, __, moved) => endDrag(moved)}
         onSelectionDragStop={(_, moved) => endDrag(moved)}
-        onConnect={({ source, target, sourceHandle }) =>
-          editing.run({ do: "connect", edge: { sourceNodeId: source, targetNodeId: target, sourceOutputKey: outputOf(sourceHandle) } })
-        }
+        onConnect={(connection) => editing.run({ do: "connect", edge: endsOf(connection) })}
         onConnectEnd={endConnection}
+        onReconnectStart={(_, { id }) => {
+          reconnected.current = id;
+        }}
+        onReconnect={({ id }, connection) => reconnect(editor, id, endsOf(connection))}
+        onReconnectEnd={() => {
+          reconnected.current = undefined;
+        }}
+        edgesReconnectable={!isReadOnly}
+        reconnectRadius={12}
         isValidConnection={isPossible}
         onDragOver={(event) => event.preventDefault()}
         onDrop={dropType}

@@ -2,11 +2,11 @@ import { autocompletion, type Completion, type CompletionContext, type Completio
 import { defaultKeymap } from "@codemirror/commands";
 import { bracketMatching, HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
-import { EditorView, keymap } from "@codemirror/view";
+import { EditorView, keymap, placeholder as placeholderOf } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import { nonce, type Schemas } from "@/api";
-import { offsetOf, positionOf } from "./places";
+import { isInExpression, offsetOf, positionOf } from "./places";
 
 type Position = Schemas["TextPosition"];
 /** Asks the server what could stand at a place of the text. */
@@ -18,11 +18,27 @@ type Props = {
   complete?: Complete;
   attributes: Record<string, string>;
   isReadOnly: boolean;
-  isTall: boolean;
+  /** Whether there is room for a program. */
+  isTall?: boolean;
+  /** Whether it is text with expressions in it: {{ … }}. */
+  isTemplate?: boolean;
+  /** Whether it is one line. */
+  isLine?: boolean;
+  placeholder?: string;
 };
 
 /** A field for code: with colours, brackets, and what could come next. Undo and redo are the editor's own. */
-export default function CodeEditor({ value, onChange, complete, attributes, isReadOnly, isTall }: Props) {
+export default function CodeEditor({
+  value,
+  onChange,
+  complete,
+  attributes,
+  isReadOnly,
+  isTall,
+  isTemplate = false,
+  isLine,
+  placeholder = "",
+}: Props) {
   const box = useRef<HTMLDivElement>(null);
   const shown = useRef<EditorView>(null);
   const current = useRef({ value, onChange, complete, attributes });
@@ -38,11 +54,16 @@ export default function CodeEditor({ value, onChange, complete, attributes, isRe
           EditorState.readOnly.of(isReadOnly),
           EditorView.contentAttributes.of(() => current.current.attributes),
           bracketMatching(),
-          language,
+          isTemplate ? template : expression,
+          placeholderOf(placeholder),
           syntaxHighlighting(colours),
           look,
-          autocompletion({ override: [(context) => offersAt(context, current.current.complete)], icons: false, activateOnTypingDelay: 150 }),
-          keymap.of([...completionKeymap, ...defaultKeymap]),
+          autocompletion({
+            override: [(context) => offersAt(context, isTemplate, current.current.complete)],
+            icons: false,
+            activateOnTypingDelay: 150,
+          }),
+          keymap.of([...completionKeymap, ...(isLine ? [{ key: "Enter", run: () => true }] : []), ...defaultKeymap]),
           overtype,
           EditorView.updateListener.of(({ docChanged, state }) => {
             const text = state.doc.toString();
@@ -53,7 +74,7 @@ export default function CodeEditor({ value, onChange, complete, attributes, isRe
     });
     shown.current = view;
     return () => view.destroy();
-  }, [isReadOnly]);
+  }, [isReadOnly, isTemplate, isLine, placeholder]);
   useEffect(() => {
     const view = shown.current;
     const text = view?.state.doc.toString() ?? "";
@@ -66,7 +87,7 @@ export default function CodeEditor({ value, onChange, complete, attributes, isRe
   return (
     <div
       ref={box}
-      className={`overflow-auto rounded-md border border-strong-line bg-panel has-[:focus-visible]:outline-2 has-[:focus-visible]:outline-offset-2 has-[:focus-visible]:outline-accent has-[[aria-invalid]]:border-danger ${isTall ? "max-h-96 min-h-40" : "max-h-60 min-h-9"}`}
+      className={`overflow-auto rounded-md border border-strong-line bg-panel has-[:focus-visible]:outline-2 has-[:focus-visible]:outline-offset-2 has-[:focus-visible]:outline-accent has-[[aria-invalid]]:border-danger ${isTall ? "max-h-96 min-h-40" : isTemplate && !isLine ? "max-h-60 min-h-20" : "max-h-60 min-h-9"}`}
     />
   );
 }
@@ -80,9 +101,10 @@ const overtype = EditorView.domEventHandlers({
   },
 });
 
-async function offersAt(context: CompletionContext, complete: Complete | undefined): Promise<CompletionResult | null> {
-  if (!complete || (!context.explicit && !context.matchBefore(/[\p{L}\d_$.["]$/u))) return null;
+async function offersAt(context: CompletionContext, isTemplate: boolean, complete: Complete | undefined): Promise<CompletionResult | null> {
   const { doc } = context.state;
+  if (!complete || (isTemplate && !isInExpression(doc.sliceString(0, context.pos)))) return null;
+  if (!context.explicit && !context.matchBefore(/(?:[\p{L}\d_$.["]|\{\{ ?)$/u)) return null;
   const aborted = new AbortController();
   context.addEventListener("abort", () => aborted.abort());
   const found = await complete(doc.toString(), positionOf(doc, context.pos), aborted.signal).catch(() => undefined);
@@ -107,16 +129,32 @@ async function offersAt(context: CompletionContext, complete: Complete | undefin
   };
 }
 
-const language = StreamLanguage.define<null>({
-  token: (stream) => {
-    if (stream.eatSpace()) return null;
-    if (stream.match(/^\/\/.*/) || stream.match(/^\/\*.*?\*\//)) return "comment";
-    if (stream.match(/^"(?:[^"\\]|\\.)*"?/) || stream.match(/^'(?:[^'\\]|\\.)*'?/) || stream.match(/^`(?:[^`\\]|\\.)*`?/)) return "string";
-    if (stream.match(/^\d[\d_.]*(?:e[+-]?\d+)?/i)) return "number";
-    if (stream.match(/^(?:true|false|null|undefined|const|let|return|if|else|for|of|in|function|async|await|typeof|new)\b/)) return "keyword";
-    if (stream.match(/^(?:input|payload|nodes|run|item|index|acc|result|now|link)\b/)) return "variableName";
-    if (stream.match(/^[\p{L}_$][\p{L}\d_$]*/u)) return null;
-    stream.next();
+type Stream = Parameters<Parameters<typeof StreamLanguage.define>[0]["token"]>[0];
+
+function token(stream: Stream): string | null {
+  if (stream.eatSpace()) return null;
+  if (stream.match(/^\/\/.*/) || stream.match(/^\/\*.*?\*\//)) return "comment";
+  if (stream.match(/^"(?:[^"\\]|\\.)*"?/) || stream.match(/^'(?:[^'\\]|\\.)*'?/) || stream.match(/^`(?:[^`\\]|\\.)*`?/)) return "string";
+  if (stream.match(/^\d[\d_.]*(?:e[+-]?\d+)?/i)) return "number";
+  if (stream.match(/^(?:true|false|null|undefined|const|let|return|if|else|for|of|in|function|async|await|typeof|new)\b/)) return "keyword";
+  if (stream.match(/^(?:input|payload|nodes|run|item|index|acc|result|now|link)\b/)) return "variableName";
+  if (stream.match(/^[\p{L}_$][\p{L}\d_$]*/u)) return null;
+  stream.next();
+  return null;
+}
+
+const expression = StreamLanguage.define<null>({ token });
+
+/** Text, in which {{ and }} enclose expressions. */
+const template = StreamLanguage.define<{ isWithin: boolean }>({
+  startState: () => ({ isWithin: false }),
+  token: (stream, state) => {
+    if (stream.match(state.isWithin ? "}}" : "{{")) {
+      state.isWithin = !state.isWithin;
+      return "keyword";
+    }
+    if (state.isWithin) return token(stream);
+    if (!stream.match(/^.*?(?=\{\{)/)) stream.skipToEnd();
     return null;
   },
 });
@@ -134,6 +172,7 @@ const look = EditorView.theme({
   "&.cm-focused": { outline: "none" },
   ".cm-content": { fontFamily: "var(--font-mono, monospace)", padding: "6px 0", caretColor: "var(--text)", outline: "none" },
   ".cm-line": { padding: "0 10px" },
+  ".cm-placeholder": { color: "var(--quiet)" },
   ".cm-tooltip": {
     backgroundColor: "var(--raised)",
     border: "1px solid var(--line)",

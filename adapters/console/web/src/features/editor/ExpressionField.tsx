@@ -1,88 +1,122 @@
 import { useLingui } from "@lingui/react/macro";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, lazy, type ReactNode, Suspense, use, useCallback, useEffect, useMemo, useState } from "react";
-import { useTenant } from "@/api";
+import { type Schemas, useTenant } from "@/api";
 import { Field, FieldErrors, inputLook } from "@/ui";
 import type { Complete } from "./CodeEditor";
-import { useIsReadOnly, useSession } from "./context";
+import { useEditor, useIsReadOnly, useSession } from "./context";
+import { edgeIdsOf } from "./model";
 
 export const loadCodeEditor = () => import("./CodeEditor");
 const CodeEditor = lazy(loadCodeEditor);
 
 /** The node whose fields are shown. */
 export const FieldOwner = createContext("");
+/** The edge whose fields are shown, where it is no node. */
+export const EdgeOwner = createContext("");
 
-type Props = {
+type CodeProps = {
+  /** The path of the text in the node or on the edge. */
   name: string;
   label: string;
-  help?: ReactNode;
-  optional: boolean;
   value: string;
   onChange: (text: string) => void;
   /** Whether it is code of several lines, of which the server says no value. */
-  isProgram: boolean;
+  isProgram?: boolean;
+  /** Whether it is text with expressions in it: {{ … }}. */
+  isTemplate?: boolean;
+  isLine?: boolean;
+  placeholder?: string;
+  field?: { id?: string; "aria-describedby"?: string; "aria-invalid"?: true };
 };
 
-/** A field for an expression: the server says what could come next, and what it gives with the data of the last run. */
-export function ExpressionField({ name, label, value, onChange, isProgram, ...rest }: Props) {
+/** An editor for an expression, or for text with some: the server says what could come next, and what it gives with the data of the last run. */
+export function Code({ name, label, value, onChange, isProgram = false, field = {}, ...rest }: CodeProps) {
   const isReadOnly = useIsReadOnly();
   const complete = useComplete(name);
+  const { id, "aria-describedby": described, "aria-invalid": isInvalid } = field;
+  const attributes = {
+    ...(id && { id }),
+    "aria-label": label,
+    "aria-multiline": String(!rest.isLine),
+    ...(described && { "aria-describedby": described }),
+    ...(isInvalid && { "aria-invalid": "true" }),
+  };
+  const plain = (
+    <textarea
+      id={id}
+      aria-label={label}
+      rows={rest.isLine ? 1 : 2}
+      className={`${inputLook} font-mono`}
+      spellCheck={false}
+      disabled={isReadOnly}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+    />
+  );
+  const isAsked = !isReadOnly && !isProgram;
   return (
-    <Field {...{ name, label, ...rest }}>
-      {({ id, ...field }) => {
-        const described = field["aria-describedby"];
-        const attributes = {
-          id,
-          "aria-label": label,
-          "aria-multiline": "true",
-          ...(described && { "aria-describedby": described }),
-          ...(field["aria-invalid"] && { "aria-invalid": "true" }),
-        };
-        const plain = (
-          <textarea
-            id={id}
-            aria-label={label}
-            rows={2}
-            className={`${inputLook} font-mono`}
-            spellCheck={false}
-            disabled={isReadOnly}
-            value={value}
-            onChange={({ target }) => onChange(target.value)}
-          />
-        );
-        return (
-          <>
-            <Suspense fallback={plain}>
-              <CodeEditor
-                value={value}
-                onChange={onChange}
-                complete={isReadOnly || isProgram ? undefined : complete}
-                attributes={attributes}
-                isReadOnly={isReadOnly}
-                isTall={isProgram}
-              />
-            </Suspense>
-            {!isReadOnly && !isProgram && value.trim() !== "" && <Result name={name} text={value} />}
-          </>
-        );
-      }}
-    </Field>
+    <>
+      <Suspense fallback={plain}>
+        <CodeEditor
+          {...rest}
+          value={value}
+          onChange={onChange}
+          complete={isAsked ? complete : undefined}
+          attributes={attributes}
+          isReadOnly={isReadOnly}
+          isTall={isProgram}
+        />
+      </Suspense>
+      {isAsked && (rest.isTemplate ? value.includes("{{") : value.trim() !== "") && <Result name={name} text={value} />}
+    </>
   );
 }
 
-/** Asks about a text of the node. One that the server has not got yet cannot be asked about. */
+type Props = Omit<CodeProps, "field"> & { help?: ReactNode; optional: boolean };
+
+/** A field with such an editor. */
+export function ExpressionField({ name, label, help, optional, ...rest }: Props) {
+  return <Field {...{ name, label, help, optional }}>{(field) => <Code {...{ name, label, field }} {...rest} />}</Field>;
+}
+
+type Asked = Pick<Schemas["CompleteExpression"], "nodeId" | "edgeId">;
+
+/** Finds out how the server calls the node or the edge that is edited. One that it has not got yet cannot be asked about. */
+function useAsked(): () => Promise<Asked | undefined> {
+  const { client } = useTenant();
+  const queries = useQueryClient();
+  const { editing } = useEditor();
+  const nodeId = use(FieldOwner);
+  const edge = use(EdgeOwner);
+  return useCallback(async () => {
+    const { base, versionId, etag } = editing.store.getState();
+    if (!edge) return nodeId in base.nodes ? { nodeId } : undefined;
+    if (!(edge in base.edges)) return undefined;
+    const ids = await queries.fetchQuery({
+      queryKey: ["editor", "edges", versionId, etag],
+      staleTime: Number.POSITIVE_INFINITY,
+      queryFn: async () => {
+        const { data } = await client.GET("/workflow-versions/{id}", { params: { path: { id: versionId } }, cache: "no-store" });
+        return edgeIdsOf(data?.edges ?? []);
+      },
+    });
+    return ids[edge] === undefined ? undefined : { edgeId: ids[edge] };
+  }, [client, queries, editing, nodeId, edge]);
+}
+
 function useComplete(field: string): Complete {
   const { client } = useTenant();
-  const nodeId = use(FieldOwner);
   const versionId = useSession((session) => session.versionId);
-  const isKnown = useSession(({ base }) => nodeId in base.nodes);
+  const ask = useAsked();
   return useCallback(
     async (text, position, signal) => {
-      if (!isKnown) return undefined;
+      const asked = await ask();
+      if (!asked) return undefined;
       const params = { path: { id: versionId } };
-      return (await client.POST("/workflow-versions/{id}/complete", { params, body: { nodeId, field, text, position }, signal })).data;
+      return (await client.POST("/workflow-versions/{id}/complete", { params, body: { ...asked, field, text, position }, signal })).data;
     },
-    [client, versionId, isKnown, nodeId, field],
+    [client, versionId, ask, field],
   );
 }
 
@@ -90,25 +124,28 @@ function useComplete(field: string): Complete {
 function Result({ name, text }: { name: string; text: string }) {
   const { t } = useLingui();
   const { client } = useTenant();
-  const nodeId = use(FieldOwner);
+  const owner = use(FieldOwner) || use(EdgeOwner);
   const error = use(FieldErrors)[name];
   const versionId = useSession((session) => session.versionId);
   const etag = useSession((session) => session.etag);
-  const isKnown = useSession(({ base }) => nodeId in base.nodes);
-  const [asked, setAsked] = useState(text);
+  const isKnown = useSession(({ base }) => owner in base.nodes || owner in base.edges);
+  const ask = useAsked();
+  const [written, setWritten] = useState(text);
   useEffect(() => {
-    const timer = setTimeout(setAsked, 400, text);
+    const timer = setTimeout(setWritten, 400, text);
     return () => clearTimeout(timer);
   }, [text]);
   const { data } = useQuery({
-    queryKey: ["editor", "complete", versionId, etag, nodeId, name, asked],
-    enabled: isKnown && asked.trim() !== "",
+    queryKey: ["editor", "complete", versionId, etag, owner, name, written],
+    enabled: isKnown && written.trim() !== "",
     placeholderData: keepPreviousData,
     staleTime: 30_000,
     retry: false,
     queryFn: async ({ signal }) => {
+      const asked = await ask();
+      if (!asked) return null;
       const params = { path: { id: versionId } };
-      return (await client.POST("/workflow-versions/{id}/complete", { params, body: { nodeId, field: name, text: asked }, signal })).data ?? null;
+      return (await client.POST("/workflow-versions/{id}/complete", { params, body: { ...asked, field: name, text: written }, signal })).data ?? null;
     },
   });
   const value = useMemo(() => (data?.value === undefined ? undefined : JSON.stringify(data.value)), [data]);

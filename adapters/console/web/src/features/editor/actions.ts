@@ -1,6 +1,6 @@
 import { type NodeType, newNode, rememberType } from "./catalogue";
 import { containerAt, freePlace, inset, placeBehind, placeOf, sizesOf } from "./layout";
-import { clipOf, type EdgeChange, type Editing, type Graph, leads, readClip, writeClip } from "./model";
+import { clipOf, type EdgeChange, type Editing, type Ends, type Graph, leads, readClip, writeClip } from "./model";
 import type { Target, ViewStore } from "./view";
 
 type Place = { x: number; y: number };
@@ -73,6 +73,13 @@ export function changeEdge(editor: Editor, id: string, change: EdgeChange) {
   if (!edge) return;
   editor.editing.run({ do: "changeEdge", edge: id, change }, `edge:${edge.sourceNodeId}:${edge.targetNodeId}`);
   editor.view.setState({ edges: [Object.keys(graphOf(editor).edges).find((key) => !(key in edges)) ?? id] });
+}
+
+/** Leads an edge from or to another node. It stays selected. */
+export function reconnect(editor: Editor, id: string, to: Ends) {
+  const { edges } = graphOf(editor);
+  editor.editing.run({ do: "reconnect", edge: id, to });
+  editor.view.setState({ nodes: [], edges: [Object.keys(graphOf(editor).edges).find((key) => !(key in edges)) ?? id] });
 }
 
 /** Moves what is selected by keys: presses in a row are one step. */

@@ -66,6 +66,11 @@ function branchesOf({ type, config }: GraphNode): string[] {
   return type === "return" ? [] : [""];
 }
 
+const withoutTemplates = new Set(["wait", "waitForEvent", "condition", "switch", "transform", "forEach", "code"]);
+
+/** Says whether the texts that a node is configured with may have expressions in them: {{ … }}. */
+export const hasTemplates = ({ type }: GraphNode) => !withoutTemplates.has(type) && !startsRuns(type);
+
 /** A new node of a type, under an identifier that expressions can name. */
 export function newNode(graph: Graph, entry: NodeType, position: { x: number; y: number }, parentId?: string): GraphNode {
   const words = entry.type.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => (next ?? "").toUpperCase());

@@ -4,8 +4,9 @@ import { type ComponentProps, createContext, lazy, type ReactNode, Suspense, use
 import { type Schemas, useTenant } from "@/api";
 import { RecordField } from "@/parts";
 import { Button, CheckField, Field, IconButton, inputLook, SelectField, Skeleton, TextArea, TextField } from "@/ui";
+import { hasTemplates } from "./catalogue";
 import { useEditor, useGraph, useIsReadOnly } from "./context";
-import { ExpressionField, FieldOwner } from "./ExpressionField";
+import { Code, ExpressionField, FieldOwner } from "./ExpressionField";
 import { readForm } from "./form";
 import { hostsIn, isRecord, readNumber, readValue, textOfValue } from "./values";
 
@@ -143,7 +144,8 @@ function EnumField({ schema, value, onChange, base }: Props & Base) {
 }
 
 /** A value that is written: text, a number, an expression, JSON. What was typed stays as it is while it means the same. */
-function WrittenField({ schema, value, onChange, base }: Props & Base) {
+function WrittenField({ name, schema, value, onChange, base }: Props & Base) {
+  const node = useGraph().nodes[use(FieldOwner)];
   const isJSON = schema.type === "any" || schema.type === "object" || schema.type === "array";
   const read = (text: string) => (text === "" ? undefined : isJSON ? readValue(text) : schema.type === "number" ? readNumber(text) : text);
   const [typed, setTyped] = useState(() => textOfValue(value));
@@ -157,8 +159,11 @@ function WrittenField({ schema, value, onChange, base }: Props & Base) {
   if (!isJSON && (schema.widget === "expression" || schema.widget === "code")) {
     return <ExpressionField {...base} value={text} onChange={change} isProgram={schema.widget === "code"} />;
   }
+  const isLong = (isJSON && schema.widget !== "text") || text.includes("\n") || schema.widget === "textarea";
+  if (node && hasTemplates(node) && name.startsWith("config.") && schema.type !== "number" && !schema.secret)
+    return <ExpressionField {...base} placeholder={placeholder} value={text} onChange={change} isTemplate isLine={!isLong} />;
   const field = { ...base, placeholder, isCode, value: text };
-  if ((isJSON && schema.widget !== "text") || text.includes("\n") || schema.widget === "textarea") {
+  if (isLong) {
     const lines = text.split("\n").length;
     const rows = Math.min(18, Math.max(lines, 3));
     return <TextArea {...field} rows={rows} onChange={({ target }) => change(target.value)} />;
@@ -216,9 +221,10 @@ function ArrayField({ name, schema, value, onChange, base }: Props & Base) {
   );
 }
 
-/** Names and their values, such as headers. */
+/** Names and their values, such as headers. Those of a mapping are expressions. */
 function PairsField({ value, onChange, base, name }: Props & Base) {
   const { t } = useLingui();
+  const isMapping = useGraph().nodes[use(FieldOwner)]?.type === "transform";
   const of = isRecord(value) ? value : {};
   const [rows, setRows] = useState(() => Object.entries(of).map(([key, one]) => [key, textOfValue(one)] as [string, string]));
   const made = (pairs: [string, string][]) => Object.fromEntries(pairs.filter(([key]) => key !== "").map(([key, text]) => [key, readValue(text)]));
@@ -237,7 +243,7 @@ function PairsField({ value, onChange, base, name }: Props & Base) {
         <div id={id} className="flex flex-col gap-1.5">
           {shown.map(([key, text], at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a row has no name before it was typed
-            <div key={at} className="flex gap-1">
+            <div key={at} className="flex items-start gap-1">
               <input
                 aria-label={t`Name ${at + 1}`}
                 placeholder={t`Name`}
@@ -245,14 +251,17 @@ function PairsField({ value, onChange, base, name }: Props & Base) {
                 value={key}
                 onChange={({ target }) => put(at, 0, target.value)}
               />
-              <input
-                aria-label={t`Value of ${key || at + 1}`}
-                placeholder={t`Value`}
-                className={`${inputLook} font-mono`}
-                value={text}
-                name={`${name}.${key}`}
-                onChange={({ target }) => put(at, 1, target.value)}
-              />
+              <div className="min-w-0 flex-1">
+                <Code
+                  name={`${name}.${key}`}
+                  label={t`Value of ${key || at + 1}`}
+                  placeholder={t`Value`}
+                  isTemplate={!isMapping}
+                  isLine
+                  value={text}
+                  onChange={(next) => put(at, 1, next)}
+                />
+              </div>
               <IconButton icon={X} label={t`Take away ${key || at + 1}`} onClick={() => change(shown.filter((_, one) => one !== at))} />
             </div>
           ))}

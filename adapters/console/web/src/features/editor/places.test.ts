@@ -1,6 +1,6 @@
 import { Text } from "@codemirror/state";
 import { expect, test } from "vitest";
-import { offsetOf, positionOf } from "./places";
+import { isInExpression, offsetOf, positionOf } from "./places";
 
 test("places are counted in code points, as the server counts them", () => {
   const doc = Text.of(["a😀b", "", "ñ.x"]);
@@ -9,3 +9,13 @@ test("places are counted in code points, as the server counts them", () => {
   expect(positionOf(doc, 3)).toEqual({ line: 1, column: 3 });
   expect(offsetOf(doc, { line: 9, column: 9 })).toBe(doc.length);
 });
+
+test("expressions of a template are known by their braces", () =>
+  expect(["", "Dear {{", "Dear {{ input.na", "Dear {{ input.name }}", "{{ a }} and {{ b", "} } {"].map(isInExpression)).toEqual([
+    false,
+    true,
+    true,
+    false,
+    true,
+    false,
+  ]));

@@ -14,3 +14,6 @@ export function positionOf(doc: Text, offset: number): Position {
   const { from, number, text } = doc.lineAt(offset);
   return { line: number, column: [...text.slice(0, offset - from)].length + 1 };
 }
+
+/** Says whether a template that goes on behind a text goes on within an expression. */
+export const isInExpression = (before: string) => before.lastIndexOf("{{") > before.lastIndexOf("}}");

@@ -75,6 +75,7 @@ export function newShower() {
         sourceHandle: handleOf(edge.sourceOutputKey ?? ""),
         targetHandle: "in",
         selected: isSelected,
+        reconnectable: isSelected, // or its ends would lie over those of the others
         zIndex: nodes[edge.sourceNodeId]?.parentId ? 2 : 0,
         data: { edge },
         ariaLabel: `${nodes[edge.sourceNodeId]?.name} → ${nodes[edge.targetNodeId]?.name}`,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { clipOf, readClip, writeClip } from "./clip";
 import { apply, type Command } from "./commands";
 import { node } from "./fixtures";
-import { edgeKey, emptyGraph, type Graph, type GraphEdge, type GraphNode } from "./graph";
+import { edgeIdsOf, edgeKey, emptyGraph, type Graph, type GraphEdge, type GraphNode } from "./graph";
 
 const edge = (sourceNodeId: string, targetNodeId: string, sourceOutputKey?: string): GraphEdge => ({
   sourceNodeId,
@@ -95,4 +95,31 @@ test("what is pasted has identifiers of its own, and its expressions name them",
     ),
   );
   for (const text of ["", "hello", "{}", '{"nodes":[{}],"edges":[]}', '{"nodes":[],"edges":[]}']) expect(readClip(text)).toBeUndefined();
+});
+
+test("an edge leads from and to another node, with all that stands on it", () => {
+  const guarded = { ...edge("a", "b", "true"), condition: "result > 1", label: "large" };
+  const nodes = [node("a"), node("b"), node("c"), node("inner", { parentId: "c" })];
+  const some = graph(nodes, [guarded, edge("b", "c")]);
+  const reconnect = (sourceNodeId: string, targetNodeId: string, sourceOutputKey?: string): Command => ({
+    do: "reconnect",
+    edge: edgeKey(guarded),
+    to: { sourceNodeId, targetNodeId, sourceOutputKey },
+  });
+  expect(run(some, reconnect("a", "c", "true"))).toEqual(graph(nodes, [edge("b", "c"), { ...guarded, targetNodeId: "c" }]));
+  expect(run(some, reconnect("b", "a"))).toEqual(
+    graph(nodes, [edge("b", "c"), { sourceNodeId: "b", targetNodeId: "a", condition: "result > 1", label: "large" }]),
+  );
+  // Not to itself, in a circle, across the border of a body, to nothing, or where there is one already.
+  for (const refused of [reconnect("a", "a"), reconnect("c", "b"), reconnect("a", "inner"), reconnect("a", "gone"), reconnect("b", "c")])
+    expect(run(some, refused)).toBe(some);
+});
+
+test("edges are found on the server by what they connect, and those between the same ends by their order", () => {
+  const edges = [edge("a", "b"), edge("a", "b"), edge("b", "c")].map((one, at) => ({ ...one, id: `edge_${at}` }));
+  expect(edgeIdsOf(edges)).toEqual({
+    [edgeKey(edge("a", "b"))]: "edge_0",
+    [`${edgeKey(edge("a", "b"))}2`]: "edge_1",
+    [edgeKey(edge("b", "c"))]: "edge_2",
+  });
 });

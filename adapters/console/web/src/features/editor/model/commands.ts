@@ -1,9 +1,11 @@
 import { type Clip, fitted } from "./clip";
-import { bodyOf, freeEdgeKey, type Graph, type GraphEdge, type GraphNode, leads, pruned } from "./graph";
+import { bodyOf, edgeKey, freeEdgeKey, type Graph, type GraphEdge, type GraphNode, leads, pruned } from "./graph";
 
 type Place = { x: number; y: number };
 export type NodeChange = Partial<Pick<GraphNode, "name" | "description" | "config" | "retryPolicy" | "timeoutMs">>;
 export type EdgeChange = Partial<Pick<GraphEdge, "condition" | "label" | "sourceOutputKey" | "targetInputKey">>;
+/** Where an edge begins and ends. */
+export type Ends = Pick<GraphEdge, "sourceNodeId" | "sourceOutputKey" | "targetNodeId">;
 /** Where a new node is connected: behind a node, or between the two of an edge. */
 export type Insertion = { after: string; output?: string } | { edge: string };
 
@@ -14,6 +16,8 @@ export type Command =
   | { do: "move"; to: Record<string, Place> }
   | { do: "connect"; edge: GraphEdge }
   | { do: "changeEdge"; edge: string; change: EdgeChange }
+  /** Leads an edge from or to another node. */
+  | { do: "reconnect"; edge: string; to: Ends }
   | { do: "change"; node: string; change: NodeChange }
   /** Takes a case from a "switch", whose branches are counted. */
   | { do: "removeCase"; node: string; at: number }
@@ -75,8 +79,24 @@ function changeEdge(graph: Graph, key: string, change: EdgeChange): Graph {
   const old = graph.edges[key];
   if (!old) return graph;
   const edge = given({ ...old, ...change });
-  const others = Object.fromEntries(Object.entries(graph.edges).filter(([one]) => one !== key));
+  const others = without(graph.edges, key);
   return { ...graph, edges: { ...others, [freeEdgeKey(others, edge)]: edge } };
+}
+
+const without = (edges: Graph["edges"], key: string) => Object.fromEntries(Object.entries(edges).filter(([one]) => one !== key));
+
+/** Says whether an edge can lead from and to other nodes. */
+export function canReconnect(graph: Graph, key: string, to: Ends): boolean {
+  const [old, from, end] = [graph.edges[key], graph.nodes[to.sourceNodeId], graph.nodes[to.targetNodeId]];
+  if (!old || !from || !end) return false;
+  const others = without(graph.edges, key);
+  return !refusal({ ...graph, edges: others }, to) && !(edgeKey({ ...old, ...to }) in others);
+}
+
+function reconnect(graph: Graph, key: string, to: Ends): Graph {
+  if (!canReconnect(graph, key, to)) return graph;
+  const edge = given({ ...graph.edges[key], ...to });
+  return { ...graph, edges: { ...without(graph.edges, key), [edgeKey(edge)]: edge } };
 }
 
 /** Takes a case from a node, with the edges of its branch. Those of the later cases follow them. */
@@ -115,6 +135,8 @@ export function apply(graph: Graph, command: Command): Graph {
       return connect(graph, command.edge);
     case "changeEdge":
       return changeEdge(graph, command.edge, command.change);
+    case "reconnect":
+      return reconnect(graph, command.edge, command.to);
     case "change":
       return changeNodes(graph, [command.node], (node) => ({ ...node, ...command.change }));
     case "removeCase":

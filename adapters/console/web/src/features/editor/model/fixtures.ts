@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Command } from "./commands";
-import type { GraphNode } from "./graph";
+import { edgeKey, type GraphNode } from "./graph";
 
 /** A node for tests. */
 export const node = (id: string, more: Partial<GraphNode> = {}): GraphNode => ({
@@ -33,6 +33,11 @@ export function anyCommand(ids: string[]): fc.Arbitrary<Command> {
     fc.record({
       do: fc.constant("connect" as const),
       edge: fc.record({ sourceNodeId: id, targetNodeId: id, sourceOutputKey: output }),
+    }),
+    fc.record({
+      do: fc.constant("reconnect" as const),
+      edge: fc.tuple(id, id).map(([sourceNodeId, targetNodeId]) => edgeKey({ sourceNodeId, targetNodeId })),
+      to: fc.record({ sourceNodeId: id, targetNodeId: id, sourceOutputKey: output }),
     }),
     fc.record({
       do: fc.constant("change" as const),

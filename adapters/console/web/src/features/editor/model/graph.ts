@@ -18,7 +18,7 @@ export const edgeKey = ({ sourceNodeId, sourceOutputKey, targetNodeId, targetInp
   JSON.stringify([sourceNodeId, sourceOutputKey ?? "", targetNodeId, targetInputKey ?? ""]);
 
 /** The key for one more edge; a second one between the same ends has a number. */
-export function freeEdgeKey(edges: Graph["edges"], edge: GraphEdge): string {
+export function freeEdgeKey(edges: Record<string, unknown>, edge: GraphEdge): string {
   const key = edgeKey(edge);
   let free = key;
   for (let count = 2; free in edges; count++) free = `${key}${count}`;
@@ -33,6 +33,13 @@ export function graphOf({ nodes, edges, pins }: Version): Graph {
   for (const { canPause: _, ...node } of nodes) graph.nodes[node.id] = node;
   for (const { id: _, ...edge } of edges) graph.edges[freeEdgeKey(graph.edges, edge)] = edge;
   return graph;
+}
+
+/** How the server calls the edges of a version, by their keys. */
+export function edgeIdsOf(edges: Version["edges"]): Record<string, string> {
+  const ids: Record<string, string> = {};
+  for (const { id, ...edge } of edges) ids[freeEdgeKey(ids, edge)] = id;
+  return ids;
 }
 
 /** What is sent to save a graph. */
