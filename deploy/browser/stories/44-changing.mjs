@@ -67,7 +67,7 @@ export default async ({ page, assert, examine, open, call }) => {
   await examine("editor-edge");
   await saved();
   assert.deepEqual((await draft()).edges.map(({ condition }) => condition).filter(Boolean), ["payload.customer.name == 'Ann'"]);
-  await page.keyboard.press("l");
+  await page.getByRole("button", { name: "Show the graph" }).click();
   await card("send").click();
   await write("URL", "https://example.com/{{ payload.customer.na");
   await page.getByRole("option", { name: /name/ }).click();

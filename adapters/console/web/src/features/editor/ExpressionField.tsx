@@ -152,11 +152,11 @@ function Result({ name, text }: { name: string; text: string }) {
   if (!data) return null;
   if (data.problem) return error ? null : <p className="text-xs text-warn">{data.problem.message}</p>;
   return (
-    <p className="flex min-w-0 items-baseline gap-2 text-xs text-quiet">
+    <p className="flex min-w-0 flex-wrap items-baseline gap-x-2 text-xs text-quiet">
       {value !== undefined && (
         <>
           <span className="shrink-0">{t`Last time it gave`}</span>
-          <code title={value.slice(0, 2000)} className="min-w-0 truncate text-text">
+          <code title={value.slice(0, 2000)} className="max-w-full min-w-0 truncate text-text">
             {value.slice(0, 300)}
           </code>
         </>

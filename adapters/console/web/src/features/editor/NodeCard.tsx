@@ -157,7 +157,8 @@ export function useOutputName() {
 }
 
 /** A finger finds a handle around it, too. */
-const handleLook = "after:absolute after:-inset-1 pointer-coarse:after:-inset-3.5 after:rounded-full !size-[10px] !rounded-full !border-2 !border-panel !bg-strong-line hover:!bg-accent";
+const handleLook =
+  "after:absolute after:-inset-1 pointer-coarse:after:-inset-3.5 after:rounded-full !size-[10px] !rounded-full !border-2 !border-panel !bg-strong-line hover:!bg-accent";
 
 function Ends({ outputs, id, isContainer }: { outputs: ShownNode["data"]["outputs"]; id: string; isContainer: boolean }) {
   const { t } = useLingui();
