@@ -7,9 +7,9 @@ export default async ({ page, assert, examine, open, call }) => {
   const cases = ["small", "middle", "large"].map((value) => ({ value }));
   const nodes = [
     node("sort", "switch", "1.0.0", { expression: "payload.size", cases }, 0, 0),
-    node("small", "transform", "1.0.0", { expression: "1" }, 340, -80),
-    node("large", "transform", "1.0.0", { transformType: "map", mapping: { size: "payload.size" } }, 340, 40),
-    node("send", "httpRequest", "1.1.0", { url: "https://example.com/orders" }, 340, 160),
+    node("small", "transform", "1.0.0", { expression: "1" }, 560, -120),
+    node("large", "transform", "1.0.0", { transformType: "map", mapping: { size: "payload.size" } }, 560, 60),
+    node("send", "httpRequest", "1.1.0", { url: "https://example.com/orders" }, 560, 300),
   ];
   const edges = [edge("sort", "small", "case-0"), edge("sort", "large", "case-2")];
   const version = await (await call("POST", "/workflow-versions", { workflowId: workflow.id, nodes, edges })).json();
