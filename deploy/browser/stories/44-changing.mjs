@@ -122,11 +122,11 @@ export default async ({ page, assert, examine, open, call }) => {
   const at = async () => (await draft()).nodes.find(({ id }) => id === "small").position;
   const before = await at();
   const from = await middle(card("small"));
-  await drag(from, { x: from.x + 60, y: from.y - 40 });
+  await drag(from, { x: from.x - 60, y: from.y - 40 });
   await page.getByRole("status").getByText(/^(Not saved yet|Saving)/).waitFor();
   await saved();
   const after = await at();
-  assert.ok(after.x > before.x && after.y < before.y, JSON.stringify({ before, after }));
+  assert.ok(after.x < before.x && after.y < before.y, JSON.stringify({ before, after }));
   const handle = await middle(card("small").locator(".react-flow__handle-right"));
   await drag({ x: handle.x + 9, y: handle.y + 9 }, await middle(card("send").locator(".react-flow__handle-left"))); // a finger is not as exact as a mouse
   await drawn("small", "send").waitFor();

@@ -148,8 +148,9 @@ function WrittenField({ name, schema, value, onChange, base }: Props & Base) {
   const node = useGraph().nodes[use(FieldOwner)];
   const isJSON = schema.type === "any" || schema.type === "object" || schema.type === "array";
   const read = (text: string) => (text === "" ? undefined : isJSON ? readValue(text) : schema.type === "number" ? readNumber(text) : text);
-  const [typed, setTyped] = useState(() => textOfValue(value));
-  const text = JSON.stringify(read(typed)) === JSON.stringify(value) ? typed : textOfValue(value);
+  const shown = !isJSON && typeof value === "string" ? value : textOfValue(value);
+  const [typed, setTyped] = useState(shown);
+  const text = JSON.stringify(read(typed)) === JSON.stringify(value) ? typed : shown;
   const change = (next: string) => {
     setTyped(next);
     onChange(read(next));
