@@ -64,12 +64,12 @@ export default async ({ page, assert, call, examine, open, tolerate }) => {
   await page.getByRole("button", { name: "Add an origin" }).click();
   await page.getByRole("button", { name: "Add an origin" }).click(); // stays empty, and is not sent
   await page.getByRole("button", { name: "Add an origin" }).click();
-  await page.getByLabel("Origin 1").fill("https://app.example.com");
-  await page.getByLabel("Origin 3").fill("https://app.example.com/");
+  await page.getByLabel("Origin 1", { exact: true }).fill("https://app.example.com");
+  await page.getByLabel("Origin 3", { exact: true }).fill("https://app.example.com/");
   await page.getByRole("button", { name: "Save the settings" }).click();
-  await page.getByLabel("Origin 3").and(page.locator("[aria-invalid=true]")).waitFor();
+  await page.getByLabel("Origin 3", { exact: true }).and(page.locator("[aria-invalid=true]")).waitFor();
   await page.getByText(/must be an origin as browsers send it/).waitFor();
-  await page.getByLabel("Origin 3").fill("http://localhost:3000");
+  await page.getByLabel("Origin 3", { exact: true }).fill("http://localhost:3000");
   await examine("settings");
   await page.getByRole("button", { name: "Save the settings" }).click();
   await page.getByText("The settings were saved").waitFor();
