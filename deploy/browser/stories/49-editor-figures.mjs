@@ -73,7 +73,7 @@ export default async ({ page, home, call, assert, measure }) => {
     await shown.goto(url);
     await shown.waitForFunction(() => globalThis.editableAt);
     const editable = await shown.evaluate(() => globalThis.editableAt);
-    await shown.waitForTimeout(1_500); // until nothing is loaded any more that is not needed yet
+    await shown.waitForTimeout(1_000); // until nothing is loaded any more that is not needed yet
     const { took, isPanned } = await shown.evaluate(pan);
     assert.ok(isPanned, `${url} is not panned`);
     return { editable, p50: took[took.length / 2], p95: took[Math.floor(took.length * 0.95)] };
