@@ -1,4 +1,4 @@
-// Somebody changes a workflow that is there: edges lead elsewhere, a case of a switch goes, and texts with expressions in them are completed. Then they move a node by touch.
+// Somebody changes a workflow that is there: edges lead elsewhere, a case of a switch goes, and texts with expressions in them are completed. Then they do it by touch.
 const node = (id, type, version, config, x, y) => ({ id, type, version, name: id, config, position: { x, y } });
 const edge = (sourceNodeId, targetNodeId, sourceOutputKey) => ({ sourceNodeId, targetNodeId, sourceOutputKey });
 
@@ -103,7 +103,7 @@ export default async ({ page, assert, examine, open, call }) => {
   await saved();
   assert.deepEqual(await edgesNow(), [["sort", "case-0", "small"], ["sort", "case-2", "send"]]);
 
-  // On a screen that is touched, nodes are dragged by a finger.
+  // On a screen that is touched, nodes are dragged and connected by a finger.
   const screen = await page.context().newCDPSession(page);
   await screen.send("Emulation.setTouchEmulationEnabled", { enabled: true });
   await page.reload();
@@ -127,5 +127,10 @@ export default async ({ page, assert, examine, open, call }) => {
   await saved();
   const after = await at();
   assert.ok(after.x < before.x && after.y < before.y, JSON.stringify({ before, after }));
+  const handle = await middle(card("small").locator(".react-flow__handle-right"));
+  await drag({ x: handle.x - 6, y: handle.y }, await middle(card("send").locator(".react-flow__handle-left"))); // a finger is not as exact as a mouse
+  await drawn("small", "send").waitFor();
+  await saved();
+  assert.deepEqual(await edgesNow(), [["small", undefined, "send"], ["sort", "case-0", "small"], ["sort", "case-2", "send"]]);
   await screen.send("Emulation.setTouchEmulationEnabled", { enabled: false });
 };
