@@ -129,7 +129,7 @@ func TestTheOperatorAndTheTenantChangeThingsOfTheirOwn(t *testing.T) {
 			"public": map[string]any{"requestsPerMinute": 100.0, "concurrentRequests": 20.0},
 			"secret": map[string]any{"requestsPerMinute": 1000.0, "concurrentRequests": 5.0}, "runRetentionDays": 30.0,
 		},
-		"budgets": map[string]any{},
+		"budgets": map[string]any{}, "embed": map[string]any{"id": string(c.id), "origins": []any{}},
 	}
 	if diff := cmp.Diff(want, settings); diff != "" {
 		t.Error(diff)
