@@ -132,7 +132,7 @@ func (g *gateway) built(options ...option) *gateway {
 		Admission: admission.New(known, people, limiter, g.clock),
 		APIKeys:   tenants.NewKeys(recorded, g.clock, g.random), EmbedTokens: tenants.NewEmbedTokens(recorded, g.clock, g.random), EmbedPages: tenants.NewEmbedPages(store, limiter), CustomNodes: nodes.NewChecked(nodes.NewCustom(recorded, g.clock, g.random), checks),
 		NodeChecks: checks, NodeSecrets: nodes.NewSecrets(recorded, g.clock, g.random),
-		Processes: timedProcesses{processes.New(store), g.clock},
+		Processes: timedProcesses{processes.New(store, store, g.clock), g.clock},
 		Templates: templates.New(known), Nodes: nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(recorded, g.clock), checks), SubTenants: tenants.NewSubTenants(recorded, g.clock, g.random),
 		Tenants:   tenants.New(recorded, g.clock, g.random),
 		Schedules: schedules.New(store, g.clock),

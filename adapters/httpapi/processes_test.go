@@ -29,7 +29,7 @@ func (p timedProcesses) Alive(ctx context.Context) ([]process.Seen, process.Leve
 func (g *gateway) beat() {
 	g.Helper()
 	p := process.Process{ID: "gateway-1/7/start_01", Version: "0.1.0", Level: process.Latest, Role: "all"}
-	if err := processes.New(g.store).Heartbeat(g.Context(), p); err != nil {
+	if err := processes.New(g.store, g.store, g.clock).Heartbeat(g.Context(), p); err != nil {
 		g.Fatal(err)
 	}
 }

@@ -3,52 +3,68 @@ package sqlstore
 import (
 	"context"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// WaitingEvents counts the events of all tenants that were not handed to the endpoints
-// yet.
-func (s *Store) WaitingEvents(ctx context.Context) (int, error) {
-	return s.count(ctx, "count waiting events", `SELECT count(*) FROM webhook_events WHERE waits`)
-}
+var _ outbound.Queues = (*Store)(nil)
 
-// DueDeliveries counts the deliveries of all tenants of which an attempt is due.
-func (s *Store) DueDeliveries(ctx context.Context, now time.Time) (int, error) {
-	return s.count(ctx, "count due deliveries", `SELECT count(*) FROM webhook_deliveries WHERE status = 'pending' AND next_attempt_at <= $1`, now)
-}
-
-// DueRuns counts the runs of all tenants that a worker could move on.
-func (s *Store) DueRuns(ctx context.Context, now time.Time) (int, error) {
-	return s.count(ctx, "count due runs", `SELECT (SELECT count(*) FROM live_runs f WHERE f.ready_at = f.free_at)
-		+ (SELECT count(*) FROM live_runs f WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at <= $1)`, now)
-}
-
-// OldestDueRun returns since when the run of an active tenant has been free that has been for the
-// longest time; nothing when none is.
-func (s *Store) OldestDueRun(ctx context.Context, now time.Time) (since *time.Time, err error) {
-	return s.oldest(ctx, "find the oldest due run", runs.OldestWaiting, now)
-}
-
-// OldestDueDelivery returns since when an attempt at a delivery of an active tenant has been due
-// that has been for the longest time; nothing when none is.
-func (s *Store) OldestDueDelivery(ctx context.Context, now time.Time) (since *time.Time, err error) {
-	return s.oldest(ctx, "find the oldest due delivery", s.Webhooks.OldestDue(), math.MaxInt16, now)
-}
-
-func (s *Store) oldest(ctx context.Context, what, query string, args ...any) (*time.Time, error) {
-	var found []struct {
-		Tenant string       `db:"tenant_id"`
-		ID     string       `db:"id"`
-		FreeAt core.Instant `db:"free_at"`
+// Queues looks at each queue for itself: what moves on meanwhile may be in two of them.
+func (s *Store) Queues(ctx context.Context, now time.Time) ([]process.Queue, error) {
+	queues := []process.Queue{{Name: process.RunQueue}, {Name: process.EventQueue}, {Name: process.DeliveryQueue}}
+	for i, asked := range []struct {
+		waiting string // selects tenant_id of each entry that waits
+		args    []any
+		oldest  string // selects free_at of the oldest one
+		of      []any
+	}{
+		{`SELECT f.tenant_id FROM live_runs f WHERE f.ready_at = f.free_at
+			UNION ALL SELECT f.tenant_id FROM live_runs f WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at <= $1`, []any{now}, runs.OldestWaiting, []any{now}},
+		{`SELECT e.tenant_id FROM webhook_events e WHERE e.waits`, nil, `SELECT e.happened_at AS free_at FROM webhook_events e JOIN tenants t ON t.id = e.tenant_id
+			WHERE e.waits AND t.status = 'active' ORDER BY e.happened_at LIMIT 1`, nil},
+		{`SELECT d.tenant_id FROM webhook_deliveries d WHERE d.status = 'pending' AND d.next_attempt_at <= $1`, []any{now}, s.Webhooks.OldestDue(), []any{math.MaxInt16, now}},
+	} {
+		if err := s.measure(ctx, &queues[i], asked.waiting, asked.args...); err != nil {
+			return nil, err
+		}
+		var oldest []struct {
+			Tenant string       `db:"tenant_id"`
+			ID     string       `db:"id"`
+			FreeAt core.Instant `db:"free_at"`
+		}
+		if err := s.ReadPlainly(ctx, "find the oldest of the queue "+string(queues[i].Name), &oldest, asked.oldest, asked.of...); err != nil {
+			return nil, err
+		}
+		if len(oldest) > 0 {
+			queues[i].Since = &oldest[0].FreeAt.Time
+		}
 	}
-	if err := s.ReadPlainly(ctx, what, &found, query, args...); err != nil || len(found) == 0 {
-		return nil, err
+	return queues, nil
+}
+
+// measure counts what waits.
+func (s *Store) measure(ctx context.Context, q *process.Queue, waiting string, args ...any) error {
+	var shares []struct {
+		Tenant  tenant.ID `db:"tenant_id"`
+		Waiting int       `db:"waiting"`
+		All     int       `db:"all_waiting"`
 	}
-	return &found[0].FreeAt.Time, nil
+	err := s.ReadPlainly(ctx, "count the queue "+string(q.Name), &shares, `SELECT w.tenant_id, count(*) AS waiting, CAST(sum(count(*)) OVER () AS bigint) AS all_waiting
+		FROM (`+waiting+`) AS w GROUP BY w.tenant_id ORDER BY waiting DESC, w.tenant_id LIMIT `+strconv.Itoa(process.MaxShares), args...)
+	if err != nil {
+		return err
+	}
+	for _, of := range shares {
+		q.Waiting = of.All
+		q.Shares = append(q.Shares, process.Share{Tenant: of.Tenant, Waiting: of.Waiting})
+	}
+	return nil
 }
 
 // StoredBytes says how many bytes of runs are kept for each tenant of whom any are.
@@ -66,12 +82,4 @@ func (s *Store) StoredBytes(ctx context.Context) (map[tenant.ID]int64, error) {
 		kept[tenant.ID(row.Tenant)] = row.Bytes
 	}
 	return kept, nil
-}
-
-func (s *Store) count(ctx context.Context, what, query string, args ...any) (int, error) {
-	var n []int
-	if err := s.ReadPlainly(ctx, what, &n, query, args...); err != nil {
-		return 0, err
-	}
-	return n[0], nil
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/adapters/telemetry/telemetrytest"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -166,10 +167,11 @@ func TestWhatIsConnectedIsReadWhenSomebodyGathers(t *testing.T) {
 		return map[string]sql.DBStats{"reader": {MaxOpenConnections: 4, InUse: 2, Idle: 1, WaitCount: 7, WaitDuration: 1500 * time.Millisecond}}
 	})
 	depth := 12
-	m.Queue("runs", func(context.Context) (int, error) { return depth, nil })
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	since := new(noon.Add(-90500 * time.Millisecond))
-	m.OldestInQueue("runs", func(context.Context) (*time.Time, error) { return since, nil }, func() time.Time { return noon })
+	m.Queues(func(context.Context, time.Time) ([]process.Queue, error) {
+		return []process.Queue{{Name: process.RunQueue, Waiting: depth, Since: since}}, nil
+	}, func() time.Time { return noon })
 	want := []string{
 		`sluice_build_info{goversion="GO",version="1.2.3"} 1`,
 		`sluice_credential_cache_entries 3`,
@@ -198,23 +200,22 @@ func TestWhatIsConnectedIsReadWhenSomebodyGathers(t *testing.T) {
 	}
 }
 
-func TestAQueueThatCannotBeReadIsLeftOutAndLogged(t *testing.T) {
+func TestQueuesThatCannotBeReadAreLeftOutAndLogged(t *testing.T) {
 	m := telemetry.New("test")
-	m.Queue("runs", func(context.Context) (int, error) { return 0, errors.New("the database is gone") })
-	m.Queue("deliveries", func(ctx context.Context) (int, error) {
-		if end, bounded := ctx.Deadline(); !bounded || time.Until(end) > 2*time.Second {
-			return 0, errors.New("nothing bounds the wait")
+	m.Queues(func(ctx context.Context, _ time.Time) ([]process.Queue, error) {
+		if end, isBounded := ctx.Deadline(); !isBounded || time.Until(end) > 2*time.Second {
+			return nil, errors.New("nothing bounds the wait")
 		}
-		return 3, nil
-	})
+		return nil, errors.New("the database is gone")
+	}, time.Now)
 	var log bytes.Buffer
 	w := httptest.NewRecorder()
 	m.Handler(zerolog.New(&log)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	body, _ := io.ReadAll(w.Body) // a buffer does not fail
-	if w.Code != http.StatusOK || strings.Contains(string(body), `queue="runs"`) || !strings.Contains(string(body), `sluice_queue_depth{queue="deliveries"} 3`) {
+	if w.Code != http.StatusOK || strings.Contains(string(body), `sluice_queue`) || !strings.Contains(string(body), "sluice_build_info") {
 		t.Errorf("got %d: %s", w.Code, body)
 	}
-	if !strings.Contains(log.String(), "the database is gone") || strings.Contains(log.String(), "nothing bounds") {
+	if !strings.Contains(log.String(), "the database is gone") {
 		t.Errorf("logged %s", log.String())
 	}
 }
@@ -222,10 +223,9 @@ func TestAQueueThatCannotBeReadIsLeftOutAndLogged(t *testing.T) {
 func TestConnectingTwiceIsADefect(t *testing.T) {
 	m := telemetrytest.Connected()
 	for claim, connect := range map[string]func(){
-		"an age": func() {
-			m.OldestInQueue("runs", func(context.Context) (*time.Time, error) { return nil, nil }, time.Now)
+		"the queues": func() {
+			m.Queues(func(context.Context, time.Time) ([]process.Queue, error) { return nil, nil }, time.Now)
 		},
-		"a queue":   func() { m.Queue("runs", func(context.Context) (int, error) { return 0, nil }) },
 		"the cache": func() { m.CredentialCache(func() telemetry.CacheFigures { return telemetry.CacheFigures{} }) },
 		"the pools": func() { m.Database(func() map[string]sql.DBStats { return map[string]sql.DBStats{"writer": {}} }) },
 	} {

@@ -11,12 +11,18 @@ import (
 )
 
 // Service implements inbound.Processes.
-type Service struct{ work outbound.UnitOfWork }
+type Service struct {
+	work   outbound.UnitOfWork
+	queues outbound.Queues
+	clock  outbound.Clock
+}
 
 var _ inbound.Processes = (*Service)(nil)
 
 // New returns the service.
-func New(work outbound.UnitOfWork) *Service { return &Service{work} }
+func New(work outbound.UnitOfWork, queues outbound.Queues, clock outbound.Clock) *Service {
+	return &Service{work, queues, clock}
+}
 
 // Heartbeat records a heartbeat.
 func (s *Service) Heartbeat(ctx context.Context, p process.Process) error {
@@ -38,4 +44,9 @@ func (s *Service) Alive(ctx context.Context) (live []process.Seen, required proc
 		return err
 	})
 	return live, required, err
+}
+
+// Queues looks at what waits now.
+func (s *Service) Queues(ctx context.Context) ([]process.Queue, error) {
+	return s.queues.Queues(ctx, s.clock.Now())
 }

@@ -40,12 +40,7 @@ func newObservability(ctx context.Context, log zerolog.Logger, cfg config, store
 	o.metrics.LabelTenants(cfg.MetricsTenants...)
 	o.metrics.Database(store.Stats)
 	o.metrics.Storage(store.StoredBytes)
-	now := system.Clock{}.Now
-	o.metrics.Queue("webhook_events", store.WaitingEvents)
-	o.metrics.Queue("webhook_deliveries", func(ctx context.Context) (int, error) { return store.DueDeliveries(ctx, now()) })
-	o.metrics.Queue("runs", func(ctx context.Context) (int, error) { return store.DueRuns(ctx, now()) })
-	o.metrics.OldestInQueue("runs", func(ctx context.Context) (*time.Time, error) { return store.OldestDueRun(ctx, now()) }, now)
-	o.metrics.OldestInQueue("webhook_deliveries", func(ctx context.Context) (*time.Time, error) { return store.OldestDueDelivery(ctx, now()) }, now)
+	o.metrics.Queues(store.Queues, system.Clock{}.Now)
 	if cfg.tracesEndpoint != "" {
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 			log.Warn().Err(err).Msg("spans were lost")

@@ -172,7 +172,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.RunOutcomes), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
 		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)), wire.Bind(new(inbound.Completions), new(*workflows.Versions)),
-		wire.Bind(new(outbound.ListChanges), new(*sqlstore.Store)), changes.New, wire.Bind(new(inbound.ListChanges), new(*changes.Service)),
+		wire.Bind(new(outbound.Queues), new(*sqlstore.Store)), wire.Bind(new(outbound.ListChanges), new(*sqlstore.Store)), changes.New, wire.Bind(new(inbound.ListChanges), new(*changes.Service)),
 		usage.NewKeeper, wire.Bind(new(inbound.UsageKeeper), new(*usage.Keeper)),
 		audit.NewSealer, wire.Bind(new(inbound.AuditSealer), new(*audit.Sealer)),
 		members.New, wire.Bind(new(inbound.Accounts), new(*members.Service)), wire.Bind(new(inbound.SignInElsewhere), new(*members.Service)), wire.Bind(new(inbound.MemberSessions), new(*members.Service)),

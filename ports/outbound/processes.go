@@ -34,3 +34,9 @@ type ProcessRepository interface {
 	// how many.
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
+
+// Queues shows the operator what waits for the processes that work.
+type Queues interface {
+	// Queues returns each queue as it is at now. What is to be had later than that does not wait yet.
+	Queues(ctx context.Context, now time.Time) ([]process.Queue, error)
+}

@@ -1,5 +1,5 @@
 // Package operator serves over HTTP what the operator of the gateway does with tenants and
-// runs, and which processes there are.
+// runs, which processes there are, and what waits for them.
 package operator
 
 import (
@@ -67,6 +67,7 @@ func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Proces
 		}
 	}
 	serve(http.MethodGet, "/processes", a.listProcesses)
+	serve(http.MethodGet, "/queues", a.listQueues)
 	serve(http.MethodGet, "/runs", a.listRuns)
 	serve(http.MethodGet, "/runs/:id", a.ofRun(a.getRun))
 	serve(http.MethodPost, "/runs/:id/cancel", a.ofRun(a.cancelRun))

@@ -12,6 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/sluicehq/sluice/adapters/telemetry"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -36,8 +37,9 @@ func Connected() *telemetry.Metrics {
 	m.OldestAuditEntry(func() time.Duration { return time.Second })
 	m.UnreadableDeliveries(func() int64 { return 1 })
 	m.Memory("computing", func() telemetry.MemoryPart { return telemetry.MemoryPart{Reserved: 1, Most: 2} })
-	m.Queue("runs", func(context.Context) (int, error) { return 1, nil })
-	m.OldestInQueue("runs", func(context.Context) (*time.Time, error) { return nil, nil }, time.Now)
+	m.Queues(func(context.Context, time.Time) ([]process.Queue, error) {
+		return []process.Queue{{Name: process.RunQueue, Waiting: 1}}, nil
+	}, time.Now)
 	return m
 }
 
