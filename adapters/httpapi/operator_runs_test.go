@@ -99,6 +99,24 @@ func TestTheEnvelopeNamesTheRunThatHasWaitedLongest(t *testing.T) {
 	}
 }
 
+func TestAQueueSaysWhatWaitsSinceWhenAndOfWhom(t *testing.T) {
+	g := newGateway(t)
+	a, b := g.fixture("Acme"), g.fixture("Beta")
+	g.waits(a, 'x', noon.Add(-time.Minute))
+	g.waits(b, 'y', noon.Add(-time.Hour))
+	g.waits(b, 'z', noon.Add(-time.Second))
+	want := map[string]any{"name": "runs", "waiting": 3.0, "oldestSince": "2026-11-21T11:00:00.000Z", "tenants": []any{
+		map[string]any{"tenantId": string(b.id), "waiting": 2.0}, map[string]any{"tenantId": string(a.id), "waiting": 1.0},
+	}}
+	items, _ := g.operate(http.MethodGet, "/v1/operator/queues", "").field(t, "items").([]any)
+	if len(items) != 3 {
+		t.Fatalf("the queues are %v", items)
+	}
+	if diff := cmp.Diff(any(want), items[0]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Whatever the operator asks of runs, nothing is shown of what a tenant has in them.
 func TestTheOperatorSeesNothingOfWhatIsInARun(t *testing.T) {
 	g := newGateway(t)

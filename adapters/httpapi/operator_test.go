@@ -69,7 +69,7 @@ func TestWithoutATokenThereIsNothingOfTheOperators(t *testing.T) {
 	health := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.HealthOnly = true })
 	c := without.customer("Acme")
 	routes := operatorRoutes(with)
-	if len(routes) != 17 || len(operatorRoutes(without)) != 0 || len(operatorRoutes(health)) != 0 {
+	if len(routes) != 18 || len(operatorRoutes(without)) != 0 || len(operatorRoutes(health)) != 0 {
 		t.Fatalf("the routes are %v", routes)
 	}
 	for _, r := range routes {

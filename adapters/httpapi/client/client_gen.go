@@ -2841,6 +2841,36 @@ type Question struct {
 // QuestionInputType The kind of a single answer; absent of a form.
 type QuestionInputType string
 
+// Queue defines model for Queue.
+type Queue struct {
+	// Name What waits: `runs` to be moved on, `webhook_events` to be handed to endpoints, `webhook_deliveries` with an attempt due. There may be more.
+	Name string `json:"name"`
+
+	// OldestSince Since when the entry of an active tenant waits that has for the longest time. It is absent when none does.
+	OldestSince *time.Time `json:"oldestSince,omitempty"`
+
+	// Tenants The tenants with the most entries, the largest share first.
+	Tenants []QueueShare `json:"tenants"`
+
+	// Waiting How many entries wait.
+	Waiting int `json:"waiting"`
+}
+
+// QueueShare defines model for QueueShare.
+type QueueShare struct {
+	// TenantID The tenant.
+	TenantID string `json:"tenantId"`
+
+	// Waiting How many of the entries are its own.
+	Waiting int `json:"waiting"`
+}
+
+// Queues defines model for Queues.
+type Queues struct {
+	// Items The queues.
+	Items []Queue `json:"items"`
+}
+
 // Quota What one type of key may ask.
 type Quota struct {
 	// ConcurrentRequests Requests at the same time.
@@ -6719,6 +6749,14 @@ func (c *Client) ToggleWorkflowStatus(ctx context.Context, id WorkflowID, option
 // offered yet, or waits for one of them. `requiredLevel` is the level of what is in use already: a process below it refuses to start.
 func (c *Client) ListProcesses(ctx context.Context, options ...Option) (*Processes, error) {
 	return call[Processes](ctx, c, "GET", "/v1/operator/processes", nil, nil, options)
+}
+
+// ListQueues sends GET /v1/operator/queues.
+//
+// Returns what waits for a process to take it, of all tenants together. Where much waits, and the oldest entry has for long, there are too
+// few workers, or none. Runs that wait for something else, such as a time, an answer or their turn in a lane, are not among them.
+func (c *Client) ListQueues(ctx context.Context, options ...Option) (*Queues, error) {
+	return call[Queues](ctx, c, "GET", "/v1/operator/queues", nil, nil, options)
 }
 
 // ListAllRuns sends GET /v1/operator/runs.

@@ -1,4 +1,4 @@
-// One of the operator's people chooses a password, makes, limits, suspends and deletes a tenant, and sees the runs, the usage and the processes of all.
+// One of the operator's people chooses a password, makes, limits, suspends and deletes a tenant, and sees the runs, the usage, the queues and the processes of all.
 // Who is no operator gets nothing of it.
 export default async ({ page, assert, examine, sluice, otherPage, url, call, home, tolerate }) => {
   const answerOf = (shown, path) => shown.evaluate(async (path) => (await fetch(path)).status, path);
@@ -75,6 +75,11 @@ export default async ({ page, assert, examine, sluice, otherPage, url, call, hom
   await shown.getByRole("link", { name: "Usage" }).click();
   await shown.getByRole("table", { name: "Usage" }).getByRole("link", { name: "Umbrella" }).waitFor();
   await examine("operator-usage", shown);
+  await shown.getByRole("link", { name: "Queues" }).click();
+  for (const queue of ["Runs", "Events", "Deliveries"]) {
+    await shown.getByRole("table", { name: "Queues" }).getByRole("row", { name: queue }).getByText("None waits").waitFor();
+  }
+  await examine("operator-queues", shown);
   await shown.getByRole("link", { name: "Processes" }).click();
   await shown.getByRole("table", { name: "Processes" }).getByRole("row").nth(1).waitFor();
   await examine("operator-processes", shown);
