@@ -227,7 +227,9 @@ test("whatever happens, the server ends up with what the person sees, and nothin
         if (one.by === "undo") editing.undo();
         if (one.by === "redo") editing.redo();
         if (one.by === "look") editing.take(read());
-        if (one.by === "save" && (await editing.flush()))
+        const writes = stored.writes;
+        if (one.by === "save" && (await editing.flush()) && stored.writes > writes)
+          // without a write it may know nothing of the others
           expect(same(stored.graph.nodes, { ...stored.graph.nodes, ...editing.store.getState().history.graph.nodes })).toBe(true);
         if (one.by === "reload" && (await editing.flush())) {
           editing.stop();
