@@ -120,6 +120,11 @@ export default async ({ page, assert, examine, open, call, tolerate, home }) => 
   await side.getByLabel("Note").fill("Written on the train");
   await page.getByRole("status").getByText("Offline").waitFor();
   await examine("editor-offline");
+  await page.getByRole("button", { name: "Show a list" }).click(); // it was loaded while there was a connection
+  await page.getByRole("region", { name: "Nodes in their order" }).waitFor();
+  await page.getByRole("button", { name: "Show the graph" }).click();
+  await card("Say thanks").click();
+  assert.equal(await side.getByLabel("Note").inputValue(), "Written on the train");
   await page.context().setOffline(false);
   await saved();
   assert.equal((await draft()).nodes.find((node) => node.id === "transform").description, "Written on the train");

@@ -8,8 +8,9 @@ type Props = {
   action: string;
   dismiss?: string;
   request: { error: unknown; isPending: boolean };
-  /** What the event is at first. */
+  /** The event, where it is kept outside of the dialog. */
   event?: string;
+  onEvent?: (event: string) => void;
   onSend: (event: { eventData: unknown; entityId?: string }) => void;
   onClose: () => void;
   children?: ReactNode;
@@ -18,7 +19,7 @@ type Props = {
 const example = '{\n  "id": "order-1042",\n  "amount": 1250\n}';
 
 /** Takes an event that starts a run. */
-export function EventDialog({ request, event = example, onSend, children, ...dialog }: Props) {
+export function EventDialog({ request, event, onEvent, onSend, children, ...dialog }: Props) {
   const { t } = useLingui();
   const submit = (form: FormData) => {
     let eventData: unknown;
@@ -35,8 +36,7 @@ export function EventDialog({ request, event = example, onSend, children, ...dia
         name="eventData"
         label={t`Event, as JSON`}
         help={t`What the run works with, as payload.`}
-        key={event}
-        defaultValue={event}
+        {...(onEvent ? { value: event, onChange: ({ target }) => onEvent(target.value) } : { defaultValue: example })}
         rows={6}
         isCode
       />

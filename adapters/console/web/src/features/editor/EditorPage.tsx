@@ -2,10 +2,10 @@ import { useLingui } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useBlocker, useParams } from "@tanstack/react-router";
 import { ReactFlowProvider } from "@xyflow/react";
-import { lazy, Suspense, use, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, use, useEffect, useMemo, useRef, useState } from "react";
 import { useStore } from "zustand";
 import { type Schemas, useTenant } from "@/api";
-import { Button, Dialog, DialogButtons, Skeleton, UnreadPage, useSearchParameters } from "@/ui";
+import { Button, Dialog, DialogButtons, UnreadPage, useSearchParameters } from "@/ui";
 import { Canvas } from "./Canvas";
 import { Conflict } from "./Conflict";
 import { EditorContext, useEditor, useGraph, useView } from "./context";
@@ -14,6 +14,7 @@ import { Header } from "./Header";
 import { HostContext } from "./host";
 import { useHistoryKeys } from "./keys";
 import { edit, type Stored } from "./model";
+import { Part } from "./Part";
 import { usePublish } from "./Publish";
 import { loadPanels, Side } from "./Side";
 import { serverOf, storedOf } from "./server";
@@ -63,7 +64,7 @@ function Editor({ workflow, types, opened, isSimulating }: Props) {
   const [view] = useState(() => newView(isSimulating));
   const findings = useServerFindings(editing);
   const editor = useMemo(() => ({ workflowId, editing, view, types, findings }), [workflowId, editing, view, types, findings]);
-  useEffect(() => void loadPanels(), []);
+  useEffect(() => void loadPanels().catch(() => {}), []); // what is missing is loaded when it is needed
   useEffect(() => {
     document.title = `${workflow.name} · Sluice`;
   }, [workflow.name]);
@@ -101,9 +102,9 @@ function Attached() {
 function Graph() {
   const isList = useView((shown) => shown.isList);
   return isList ? (
-    <Suspense fallback={<Skeleton lines={4} />}>
+    <Part lines={4}>
       <ListView />
-    </Suspense>
+    </Part>
   ) : (
     <Canvas />
   );
@@ -118,9 +119,9 @@ function ProblemsIfAsked() {
   const isListing = useView(({ isListingProblems }) => isListingProblems);
   if (!isListing) return null;
   return (
-    <Suspense fallback={<Skeleton lines={2} />}>
+    <Part lines={2}>
       <Problems />
-    </Suspense>
+    </Part>
   );
 }
 
@@ -129,9 +130,9 @@ function SimulationIfAsked() {
   const isEmpty = Object.keys(useGraph().nodes).length === 0;
   if (!isSimulating || isEmpty) return null;
   return (
-    <Suspense fallback={<Skeleton lines={4} />}>
+    <Part lines={4}>
       <Simulation />
-    </Suspense>
+    </Part>
   );
 }
 

@@ -20,7 +20,7 @@ import {
 } from "lucide-react";
 import { lazy, Suspense, use, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
-import { attempt, Button, HasPage, IconButton, Link, toast, toastError, useShortcut } from "@/ui";
+import { attempt, Button, ErrorBoundary, HasPage, IconButton, Link, toast, toastError, useShortcut } from "@/ui";
 import { useEditor, useGraph, useIsReadOnly, useSession, useView } from "./context";
 import { validation } from "./findings";
 import { Publish } from "./Publish";
@@ -44,6 +44,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
   const isEmpty = Object.keys(useGraph().nodes).length === 0;
   const isListing = useView(({ isListingProblems }) => isListingProblems);
   const isList = useView((shown) => shown.isList);
+  const isListingTriggers = useView((shown) => shown.isListingTriggers);
   const isSimulating = useView((shown) => shown.isSimulating);
   const versionId = useSession((session) => session.versionId);
   const active = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId: workflow.id, isActive: true, limit: 1 } } }).data
@@ -106,8 +107,10 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
         />
         {may("triggers:read") && (
           <IconButton
+            id="triggers"
             icon={Zap}
             label={t`Triggers`}
+            aria-expanded={Boolean(isListingTriggers)}
             onClick={() => view.setState({ isListingTriggers: true, nodes: [], edges: [], adding: undefined })}
           />
         )}
@@ -133,6 +136,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
         )}
         {!isEmpty && (
           <Button
+            id="simulate"
             icon={FlaskConical}
             aria-expanded={Boolean(isSimulating)}
             label={<span className="max-sm:sr-only">{t`Simulate`}</span>}
@@ -157,10 +161,12 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
         )}
       </div>
       {asks === "publish" && <Publish onClose={() => setAsks(null)} />}
-      <Suspense>
-        {asks === "compare" && <Compare onClose={() => setAsks(null)} />}
-        {asks === "run" && <RunVersion onClose={() => setAsks(null)} />}
-      </Suspense>
+      <ErrorBoundary key={asks}>
+        <Suspense>
+          {asks === "compare" && <Compare onClose={() => setAsks(null)} />}
+          {asks === "run" && <RunVersion onClose={() => setAsks(null)} />}
+        </Suspense>
+      </ErrorBoundary>
     </header>
   );
 }

@@ -64,6 +64,13 @@ export function NodePanel({ node }: { node: GraphNode }) {
         <FindingList findings={others} />
         <FieldOwner value={node.id}>
           <FieldErrors value={errorsOf(findings)}>
+            {startsRuns(node.type) && may("triggers:read") && (
+              <Button
+                icon={Zap}
+                label={t`Its triggers`}
+                onClick={() => editor.view.setState({ isListingTriggers: true, nodes: [], edges: [], adding: undefined })}
+              />
+            )}
             <fieldset disabled={isReadOnly} className="flex min-w-0 flex-col gap-4">
               <TextField
                 name="name"
@@ -82,13 +89,6 @@ export function NodePanel({ node }: { node: GraphNode }) {
                 />
               </RemoveItem>
               <CalledWorkflow node={node} />
-              {startsRuns(node.type) && may("triggers:read") && (
-                <Button
-                  icon={Zap}
-                  label={t`Its triggers`}
-                  onClick={() => editor.view.setState({ isListingTriggers: true, nodes: [], edges: [], adding: undefined })}
-                />
-              )}
               <TextArea
                 name="description"
                 label={t`Note`}

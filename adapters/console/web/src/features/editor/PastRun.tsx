@@ -11,8 +11,9 @@ const example = '{\n  "id": "order-1042",\n  "amount": 1250\n}';
 function useTake() {
   const { client } = useTenant();
   const { view } = useEditor();
-  return async (id: string) => {
+  return async (id: string, isFirst = false) => {
     const { data } = await client.GET("/runs/{id}", { params: { path: { id } } });
+    if (isFirst && view.getState().event !== undefined) return; // somebody has begun to write one
     view.setState({ event: JSON.stringify(data?.context.data.input ?? {}, null, 2) });
   };
 }
@@ -30,7 +31,7 @@ export function useInitialEvent() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: once it is known
   useEffect(() => {
     if (first === undefined || view.getState().event !== undefined) return;
-    if (first) void take(first).catch(toastError);
+    if (first) void take(first, true).catch(toastError);
     else view.setState({ event: example });
   }, [first]);
 }

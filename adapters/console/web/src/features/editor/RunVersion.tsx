@@ -4,7 +4,7 @@ import { use } from "react";
 import { useTenant } from "@/api";
 import { EventDialog } from "@/parts";
 import { HasPage, toast } from "@/ui";
-import { useSession, useView } from "./context";
+import { useEditor, useSession, useView } from "./context";
 import { PastRun, useInitialEvent } from "./PastRun";
 
 /** Runs the version as it is, with all effects. */
@@ -14,7 +14,8 @@ export default function RunVersion({ onClose }: { onClose: () => void }) {
   const { api, id: tenantId } = useTenant();
   const hasPage = use(HasPage);
   const versionId = useSession((session) => session.versionId);
-  const event = useView((shown) => shown.event);
+  const { view } = useEditor();
+  const event = useView((shown) => shown.event) ?? "";
   useInitialEvent();
   const start = api.useMutation("post", "/workflow-versions/{id}/runs", {
     onSuccess: (run) => {
@@ -31,6 +32,7 @@ export default function RunVersion({ onClose }: { onClose: () => void }) {
       action={t`Start the run`}
       request={start}
       event={event}
+      onEvent={(text) => view.setState({ event: text })}
       onSend={(body) => start.mutate({ params: { path: { id: versionId } }, body })}
       onClose={onClose}
     >

@@ -1,10 +1,11 @@
 import { Trans, useLingui } from "@lingui/react/macro";
 import { Copy, Trash2, X } from "lucide-react";
-import { lazy, Suspense } from "react";
-import { Button, IconButton, Skeleton, toast } from "@/ui";
+import { lazy } from "react";
+import { Button, IconButton, toast } from "@/ui";
 import { copySelected, removeSelected } from "./actions";
 import { useEditor, useGraph, useIsReadOnly, useView } from "./context";
 import { Palette } from "./Palette";
+import { Part } from "./Part";
 
 const Triggers = lazy(() => import("./Triggers"));
 const loadNodePanel = () => import("./NodePanel");
@@ -12,9 +13,20 @@ const loadEdgePanel = () => import("./EdgePanel");
 const NodePanel = lazy(() => loadNodePanel().then((panel) => ({ default: panel.NodePanel })));
 const EdgePanel = lazy(() => loadEdgePanel().then((panel) => ({ default: panel.EdgePanel })));
 
-/** Loads what is needed as soon as somebody chooses something. */
-export const loadPanels = () =>
-  Promise.all([loadNodePanel(), loadEdgePanel(), import("./ExpressionField").then(({ loadCodeEditor }) => loadCodeEditor())]);
+/** Loads what is needed as soon as somebody chooses something, and then all else, so that it is there without a connection, too. */
+export async function loadPanels() {
+  await Promise.all([loadNodePanel(), loadEdgePanel(), import("./ExpressionField").then(({ loadCodeEditor }) => loadCodeEditor())]);
+  await Promise.all([
+    import("./Problems"),
+    import("./ListView"),
+    import("./Triggers"),
+    import("./Simulation"),
+    import("./Compare"),
+    import("./RunVersion"),
+    import("./FormBuilder"),
+    import("@/parts/connections"),
+  ]);
+}
 
 /** What stands beside the canvas: the palette, what starts the workflow, or what is selected. On a narrow screen it lies over the canvas' end. */
 export function Side() {
@@ -48,15 +60,15 @@ export function Side() {
           <Palette key={String(adding !== undefined)} />
         </>
       ) : isTriggers ? (
-        <Suspense fallback={<Skeleton />}>
+        <Part key="triggers">
           <Triggers />
-        </Suspense>
+        </Part>
       ) : count > 1 ? (
         <Several count={count} />
       ) : (
-        <Suspense fallback={<Skeleton lines={4} />}>
+        <Part key="panel" lines={4}>
           {node ? <NodePanel key={node.id} node={node} /> : <EdgePanel id={edge} edge={graph.edges[edge] as (typeof graph.edges)[string]} />}
-        </Suspense>
+        </Part>
       )}
     </aside>
   );

@@ -15,18 +15,20 @@ type Props = {
   given?: Answer;
   /** Whether the run cannot go on without an answer. */
   isOpen: boolean;
+  /** Whether the node has asked the run to wait: what ends that gives something. */
+  isWaiting: boolean;
   isBusy: boolean;
   onAnswer: (answer: Answer | undefined, isForAll: boolean) => void;
 };
 
 /** Takes what a person or another system answers in a simulation. */
-export function SimulatedAnswer({ node, question, given, isOpen, isBusy, onAnswer }: Props) {
+export function SimulatedAnswer({ node, question, given, isOpen, isWaiting, isBusy, onAnswer }: Props) {
   const { t } = useLingui();
   if (!node) return null;
   const form = question ? (
     <QuestionForm question={question} isBusy={isBusy} onSend={(output) => onAnswer({ output }, false)} />
   ) : (
-    <ResultForm node={node} given={given} isBusy={isBusy} onAnswer={onAnswer} />
+    <ResultForm node={node} given={given} isWaiting={isWaiting} isBusy={isBusy} onAnswer={onAnswer} />
   );
   return (
     <details open={isOpen} className={`rounded-md border ${isOpen ? "border-warn" : "border-line"}`}>
@@ -44,14 +46,14 @@ export function SimulatedAnswer({ node, question, given, isOpen, isBusy, onAnswe
 const firstOutputs: Record<string, unknown> = { httpRequest: { status: 200, headers: {}, body: null } };
 
 /** What another system does: it gives something, fails, or, of a custom node, asks the run to wait. */
-function ResultForm({ node, given, isBusy, onAnswer }: Pick<Props, "given" | "isBusy" | "onAnswer"> & { node: GraphNode }) {
+function ResultForm({ node, given, isWaiting, isBusy, onAnswer }: Pick<Props, "given" | "isWaiting" | "isBusy" | "onAnswer"> & { node: GraphNode }) {
   const { t } = useLingui();
   const { types } = useEditor();
   const type = typeOf(types, node);
-  const waits = node.type === "waitForEvent";
+  const waits = isWaiting || node.type === "waitForEvent";
   const [kind, setKind] = useState(given?.error ? "error" : given?.pause ? "pause" : "output");
   const [text, setText] = useState(() => JSON.stringify(given?.output ?? firstOutputs[node.type] ?? {}, null, 2));
-  const { value, problem } = parseJson(text);
+  const { value, isJson } = parseJson(text);
   const send = (form: FormData) => {
     const afterMs = Number(textOf(form, "afterMs") ?? 0) || undefined;
     const isForAll = form.get("isForAll") !== null;
@@ -79,8 +81,7 @@ function ResultForm({ node, given, isBusy, onAnswer }: Pick<Props, "given" | "is
           name="output"
           label={waits ? t`Data of the event` : t`Output`}
           isCode
-          data-own-undo
-          help={problem ? <span className="text-danger">{problem}</span> : t`As JSON`}
+          help={isJson ? t`As JSON` : <span className="text-danger">{t`This must be JSON, such as {"amount": 1250}.`}</span>}
           value={text}
           onChange={({ target }) => setText(target.value)}
         />
@@ -95,7 +96,7 @@ function ResultForm({ node, given, isBusy, onAnswer }: Pick<Props, "given" | "is
       <TextField name="afterMs" type="number" min={0} label={t`It takes, in milliseconds`} optional defaultValue={given?.afterMs} />
       {node.parentId && <CheckField name="isForAll" label={t`The same for all items that follow`} defaultChecked />}
       <DialogButtons>
-        <Button type="submit" look="primary" label={t`Go on with it`} isBusy={isBusy} disabled={kind === "output" && problem !== undefined} />
+        <Button type="submit" look="primary" label={t`Go on with it`} isBusy={isBusy} disabled={kind === "output" && !isJson} />
       </DialogButtons>
     </Form>
   );

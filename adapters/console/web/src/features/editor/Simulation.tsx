@@ -10,7 +10,7 @@ import { useOutputName } from "./NodeCard";
 import { PastRun, useInitialEvent } from "./PastRun";
 import RunVersion from "./RunVersion";
 import { SimulatedAnswer } from "./SimulatedAnswer";
-import { type Answer, type Answers, answerAt, answersUsed, graphStateAt, parseJson, type Step, stepsOf, withAnswer } from "./simulate";
+import { type Answer, type Answers, answerAt, answersUsed, graphStateAt, isAlike, parseJson, type Step, stepsOf, withAnswer } from "./simulate";
 
 type Done = { simulation: Schemas["Simulation"]; graph: Graph; steps: Step[]; answers: Answers };
 
@@ -24,7 +24,7 @@ export default function Simulation() {
   const now = useGraph();
   const event = useView((shown) => shown.event) ?? "";
   useInitialEvent();
-  const { problem } = parseJson(event);
+  const { isJson } = parseJson(event);
   const [startAt, setStartAt] = useState(() => new Date().toISOString());
   const [done, setDone] = useState<Done>();
   const [at, setAt] = useState(0);
@@ -47,6 +47,7 @@ export default function Simulation() {
 
   const simulate = async (given: Answers, to: number, from = startAt) => {
     setPlaying(false);
+    if (!isJson) return toast(t`The event is no JSON.`);
     if (!(await editing.flush())) return toast(t`The last changes could not be saved.`);
     const { versionId, history } = editing.store.getState();
     const { graph } = history;
@@ -69,6 +70,10 @@ export default function Simulation() {
   const answer = (nodeId: string, place: number, given: Answer | undefined, isForAll: boolean) => {
     if (done) void simulate(withAnswer(done.answers, nodeId, place, given, isForAll), at + 1);
   };
+  const close = () => {
+    view.setState({ isSimulating: false });
+    document.getElementById("simulate")?.focus();
+  };
   const step = (to: number) => {
     setPlaying(false);
     setAt(Math.max(0, Math.min(last, to)));
@@ -77,14 +82,14 @@ export default function Simulation() {
   useShortcut(done && { keys: "[", label: t`Step before`, run: () => step(at - 1) });
 
   return (
-    <section aria-label={t`Simulation`} className="flex h-80 max-h-[55%] shrink-0 flex-col border-t border-line bg-panel">
+    <section aria-label={t`Simulation`} data-own-undo className="flex h-80 max-h-[55%] shrink-0 flex-col border-t border-line bg-panel">
       <header className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-1 pr-2 pl-4">
         <h2 className="font-semibold">{t`Simulation`}</h2>
         {done && (
           <>
             <div className="flex">
-              <IconButton icon={SkipBack} label={t`To the beginning`} disabled={at === 0} onClick={() => step(0)} />
-              <IconButton icon={StepBack} label={t`Step before`} disabled={at === 0} onClick={() => step(at - 1)} />
+              <IconButton icon={SkipBack} label={t`To the beginning`} aria-disabled={at === 0} onClick={() => step(0)} />
+              <IconButton icon={StepBack} label={t`Step before`} aria-disabled={at === 0} onClick={() => step(at - 1)} />
               <IconButton
                 icon={isPlaying ? Pause : Play}
                 label={isPlaying ? t`Stop playing` : t`Play`}
@@ -94,14 +99,14 @@ export default function Simulation() {
                 }}
               />
               <IconButton ref={next} icon={StepForward} label={t`Next step`} aria-disabled={at >= last} onClick={() => step(at + 1)} />
-              <IconButton icon={SkipForward} label={t`To the end`} disabled={at >= last} onClick={() => step(last)} />
+              <IconButton icon={SkipForward} label={t`To the end`} aria-disabled={at >= last} onClick={() => step(last)} />
             </div>
             <StepPosition done={done} at={at} />
           </>
         )}
         <span className="flex-1" />
         {done && <RunResult done={done} />}
-        <IconButton icon={X} label={t`Close the simulation`} onClick={() => view.setState({ isSimulating: false })} />
+        <IconButton icon={X} label={t`Close the simulation`} onClick={close} />
       </header>
       <div className="min-h-0 flex-1 max-md:flex max-md:flex-col max-md:overflow-y-auto md:grid md:grid-cols-[22rem_1fr]">
         <Scroll label={t`What is tried`} className="flex flex-col gap-2 p-4 md:overflow-y-auto">
@@ -109,17 +114,16 @@ export default function Simulation() {
           <PastRun />
           <textarea
             id="simulated-event"
-            data-own-undo
             rows={5}
             spellCheck={false}
-            aria-invalid={problem !== undefined || undefined}
+            aria-invalid={!isJson || undefined}
             aria-describedby="simulated-event-problem"
             className={`${inputLook} shrink-0 font-mono`}
             value={event}
             onChange={({ target }) => view.setState({ event: target.value })}
           />
           <p id="simulated-event-problem" className="text-xs break-words text-danger empty:hidden">
-            {problem}
+            {!isJson && t`This must be JSON, such as {"amount": 1250}.`}
           </p>
           <div className="flex flex-wrap gap-2">
             <Button
@@ -127,13 +131,13 @@ export default function Simulation() {
               icon={FlaskConical}
               label={t`Simulate`}
               isBusy={isPending}
-              disabled={problem !== undefined}
+              disabled={!isJson}
               onClick={() => begin(done?.answers ?? {})}
             />
             {done && Object.keys(done.answers).length > 0 && (
-              <Button icon={RotateCcw} label={t`Without my answers`} disabled={problem !== undefined} onClick={() => begin({})} />
+              <Button icon={RotateCcw} label={t`Without my answers`} disabled={!isJson} onClick={() => begin({})} />
             )}
-            {may("runs:start") && <Button icon={Rocket} label={t`Run it for real`} disabled={problem !== undefined} onClick={() => void run()} />}
+            {may("runs:start") && <Button icon={Rocket} label={t`Run it for real`} disabled={!isJson} onClick={() => void run()} />}
           </div>
         </Scroll>
         <Scroll key={at} label={t`What happens`} className={`flex min-w-0 flex-col gap-3 p-4 md:overflow-y-auto ${done ? "max-md:order-first" : ""}`}>
@@ -143,7 +147,9 @@ export default function Simulation() {
               {t`The gateway runs what you see with this event on a virtual clock: waits pass at once, nothing is sent, and nothing is kept. You say what people and other systems answer; nodes with sample data give that.`}
             </p>
           )}
-          {done && done.graph !== now && <p className="text-warn">{t`The workflow has changed since. Simulate it again to see what it does now.`}</p>}
+          {done && !isAlike(done.graph, now) && (
+            <p className="text-warn">{t`The workflow has changed since. Simulate it again to see what it does now.`}</p>
+          )}
           {done && <StepDetails done={done} at={at} isBusy={isPending} onAnswer={answer} />}
         </Scroll>
       </div>
@@ -242,6 +248,7 @@ function StepDetails({ done, at, isBusy, onAnswer }: StepDetailsProps) {
   const isEnded = type === "node.completed" || type === "node.failed";
   const outcome = (id: string, place: number, isOpen: boolean) => (
     <SimulatedAnswer
+      isWaiting={simulation.nodes.some(({ nodeId, status }) => nodeId === id && status === "waiting")}
       key={`${id} ${place}`}
       node={graph.nodes[id]}
       question={questions.get(id)}

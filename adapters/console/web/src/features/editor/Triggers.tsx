@@ -1,7 +1,7 @@
 import { useLingui } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
 import { CalendarClock, ExternalLink, Megaphone, Pencil, Plus, Power, Webhook, X, Zap } from "lucide-react";
-import { use, useState } from "react";
+import { use, useEffect, useRef, useState } from "react";
 import { base, type Schemas, useTenant } from "@/api";
 import { useReload } from "@/parts";
 import {
@@ -58,6 +58,12 @@ export default function Triggers() {
   const versions = api.useQuery("get", "/workflow-versions", { params: { query: { workflowId, isActive: true, limit: 1 } } }).data;
   const active = versions && (versions.items[0] ?? null); // undefined until it is known
   const close = () => setDoing(undefined);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  const leave = () => {
+    view.setState({ isListingTriggers: undefined });
+    document.getElementById("triggers")?.focus();
+  };
   /** A trigger belongs to a version: one that was never saved is, first. */
   const add = async () => {
     await editing.flush();
@@ -74,8 +80,10 @@ export default function Triggers() {
     <div className="flex min-h-0 flex-1 flex-col">
       <header className="flex items-center gap-2 border-b border-line py-2 pr-2 pl-4">
         <Zap aria-hidden className="size-4.5 shrink-0 text-accent" />
-        <h2 className="min-w-0 flex-1 truncate font-semibold">{t`Triggers`}</h2>
-        <IconButton icon={X} label={t`Close`} onClick={() => view.setState({ isListingTriggers: undefined })} />
+        <h2 ref={heading} tabIndex={-1} className="min-w-0 flex-1 truncate font-semibold outline-none">
+          {t`Triggers`}
+        </h2>
+        <IconButton icon={X} label={t`Close`} onClick={leave} />
       </header>
       <Scroll label={t`Triggers`} className="flex min-h-0 flex-1 flex-col gap-3 overflow-y-auto p-4">
         {error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : !data && <Skeleton />}
@@ -130,7 +138,7 @@ function Row({ trigger, isIdle, onDo }: { trigger: Trigger; isIdle: boolean; onD
   const { id, name, isActive } = trigger;
   const { webhookConfig, scheduleConfig, filter } = trigger.config as Config;
   const start = startOf(trigger);
-  const hook = useHook(id, start === "call").data;
+  const hook = useHook(id, start !== "schedule").data; // null where there is none
   const Icon = icons[hook ? "hook" : start];
   const toggle = () =>
     attempt(
@@ -138,7 +146,7 @@ function Row({ trigger, isIdle, onDo }: { trigger: Trigger; isIdle: boolean; onD
       isActive ? t`The trigger is off` : t`The trigger is on`,
     );
   const what = hook ? senderOf(hook.scheme as Scheme) : (webhookConfig?.event ?? scheduleConfig?.cron);
-  const isCalled = start !== "schedule" && !hook;
+  const isCalled = start !== "schedule" && hook === null;
   const address = addressOf(id, location.origin, base);
   return (
     <li aria-label={name} className="flex flex-col gap-1 rounded-md border border-line p-3">
@@ -147,7 +155,7 @@ function Row({ trigger, isIdle, onDo }: { trigger: Trigger; isIdle: boolean; onD
         <h3 className="min-w-0 flex-1 truncate font-medium" title={name}>
           {name}
         </h3>
-        {!isActive && <OnOff of={trigger} />}
+        {isActive ? hook && !hook.isActive && <OnOff of={hook} /> : <OnOff of={trigger} />}
         <Menu label={t`Actions for ${name}`}>
           {may("triggers:write") && (
             <>

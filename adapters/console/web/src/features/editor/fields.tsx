@@ -1,13 +1,14 @@
 import { useLingui } from "@lingui/react/macro";
 import { Plus, X } from "lucide-react";
-import { type ComponentProps, createContext, lazy, type ReactNode, Suspense, use, useState } from "react";
+import { type ComponentProps, createContext, lazy, type ReactNode, use, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { RecordField } from "@/parts";
-import { Button, CheckField, Field, IconButton, inputLook, SelectField, Skeleton, TextArea, TextField } from "@/ui";
+import { Button, CheckField, Field, IconButton, inputLook, SelectField, TextArea, TextField } from "@/ui";
 import { hasTemplates } from "./catalogue";
 import { useEditor, useGraph, useIsReadOnly } from "./context";
 import { Code, ExpressionField, FieldOwner } from "./ExpressionField";
 import { readForm } from "./form";
+import { Part } from "./Part";
 import { hostsIn, isRecord, readNumber, readValue, textOfValue } from "./values";
 
 export type Schema = Schemas["FieldSchema"];
@@ -62,9 +63,9 @@ function SchemaField(props: Props) {
   const form = node?.type === "input" && name === "config.form" ? readForm(value) : undefined;
   if (node && form) {
     return (
-      <Suspense fallback={<Skeleton />}>
+      <Part>
         <FormBuilder node={node} form={form} label={label} />
-      </Suspense>
+      </Part>
     );
   }
   if (
@@ -107,9 +108,9 @@ function ConnectionField(field: Omit<ComponentProps<typeof LazyConnectionField>,
   const url = useGraph().nodes[nodeId]?.config.url;
   const { data: workflow } = api.useQuery("get", "/workflows/{id}", { params: { path: { id: workflowId } } });
   return (
-    <Suspense fallback={<Skeleton lines={2} />}>
+    <Part lines={2}>
       <LazyConnectionField {...field} hosts={hostsIn(url)} subTenantId={workflow?.subTenantId} isReadOnly={isReadOnly} />
-    </Suspense>
+    </Part>
   );
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Schemas } from "@/api";
 import type { Graph } from "./model";
 import { node } from "./model/fixtures";
-import { answerAt, answersUsed, graphStateAt, parseJson, stepsOf, withAnswer } from "./simulate";
+import { answerAt, answersUsed, graphStateAt, isAlike, parseJson, stepsOf, withAnswer } from "./simulate";
 
 type Entry = Schemas["HistoryEntry"];
 
@@ -116,8 +116,34 @@ test("an answer takes its place, and can be taken back", () => {
   expect(withAnswer({}, "inner", 0, { output: 1 }, true).inner).toHaveLength(1_000);
 });
 
-test("an event is JSON, or it is said why it is none", () => {
-  expect(parseJson('{"a": 1}')).toEqual({ value: { a: 1 } });
-  expect(parseJson(" ")).toEqual({ value: {} });
-  expect(parseJson("{a}").problem).toContain("JSON");
+test("an answer for all items is sent as often as the gateway takes it", () => {
+  const large = { output: "x".repeat(10_000) };
+  const all = withAnswer(withAnswer({}, "inner", 0, large, true), "call", 0, { output: 1 }, true);
+  expect(JSON.stringify(all).length).toBeLessThan(900_000);
+  expect(all.inner?.length).toBeGreaterThan(50);
+  const many = ["a", "b", "c", "d", "e", "f", "g"].reduce((given, id) => withAnswer(given, id, 0, { output: 1 }, true), {});
+  expect(Object.values(many).flat().length).toBeLessThan(5_000);
+});
+
+test("an edge with a condition is not taken for one because another one led to its node", () => {
+  const joined: Graph = {
+    nodes: { a: node("a"), b: node("b"), c: node("c") },
+    edges: { no: { sourceNodeId: "a", targetNodeId: "c", condition: "false" }, yes: { sourceNodeId: "b", targetNodeId: "c" } },
+    pins: {},
+  };
+  const all = stepsOf(entries(["run.started"], ["node.completed", "a"], ["node.completed", "b"], ["node.completed", "c"]));
+  const nodes = ["a", "b", "c"].map((id) => ended(id, "completed"));
+  expect(graphStateAt(joined, { ...simulation, nodes, effects: [] }, all, 3).edges).toEqual({ yes: true });
+});
+
+test("graphs are alike wherever their nodes stand", () => {
+  const moved = { ...graph, nodes: { ...graph.nodes, small: node("small", { position: { x: 7, y: 7 } }) } };
+  const renamed = { ...graph, nodes: { ...graph.nodes, small: node("small", { name: "Other" }) } };
+  expect([isAlike(graph, moved), isAlike(graph, renamed)]).toEqual([true, false]);
+});
+
+test("an event is JSON, or it is none", () => {
+  expect(parseJson('{"a": 1}')).toEqual({ value: { a: 1 }, isJson: true });
+  expect(parseJson(" ")).toEqual({ value: {}, isJson: true });
+  expect(parseJson("{a}")).toEqual({ isJson: false });
 });

@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api";
-import type { Graph } from "./model";
+import { type Graph, same } from "./model";
 import type { SimulatedGraph } from "./view";
 
 type Simulation = Schemas["Simulation"];
@@ -41,9 +41,12 @@ export function graphStateAt({ nodes, edges }: Graph, simulation: Simulation, st
     if (nodeId && status) simulated.nodes[nodeId] = status;
   }
   const ended = new Map(simulation.nodes.map((node) => [node.nodeId, node]));
+  const all = Object.values(edges);
   for (const [key, { sourceNodeId, sourceOutputKey: output, targetNodeId, condition }] of Object.entries(edges)) {
     const [from, to] = [ended.get(sourceNodeId), ended.get(targetNodeId)];
-    if (!from || !to || to.status === "skipped" || (condition && to.status === "pending")) continue;
+    // A node that several edges lead to does not say which conditions held.
+    const isUnclear = condition && (to?.status === "pending" || all.filter((edge) => edge.targetNodeId === targetNodeId).length > 1);
+    if (!from || !to || to.status === "skipped" || isUnclear) continue;
     const now = simulated.nodes[sourceNodeId];
     const fits = !output || output === "onSuccess" || output === from.branch;
     if (now === "failed" ? output === "onError" : now === "completed" && fits) simulated.edges[key] = true;
@@ -78,21 +81,35 @@ export const answersUsed = (graph: Graph, steps: Step[], answers: Answers, nodeI
     ? (answers[nodeId]?.length ?? 0)
     : Math.max(0, steps.filter(([{ nodeId: of }], at) => of === nodeId && answerAt(graph, steps, at) !== undefined).length - 1);
 
-const mostAnswers = 1_000; // of one node, when each item gets the same
+// What one request may have, with some room: the gateway takes 5,000 answers in 1 MiB. An item beyond that is asked about again.
+const most = { ofOne: 1_000, answers: 4_000, bytes: 800_000 };
+
+/** How often an answer may stand for all items that follow. */
+function copies(others: Answers, before: Answer[], answer: Answer): number {
+  const given = [...Object.values(others).flat(), ...before];
+  const left = most.bytes - JSON.stringify(given).length;
+  return Math.max(1, Math.min(most.ofOne, most.answers - given.length, Math.floor(left / (JSON.stringify(answer).length + 1))));
+}
 
 /** Puts an answer into its place, or takes away what was there and behind it. */
 export function withAnswer(answers: Answers, nodeId: string, place: number, answer: Answer | undefined, isForAll = false): Answers {
   const { [nodeId]: all = [], ...others } = answers;
   const before = all.slice(0, place);
-  const now = !answer ? before : isForAll ? [...before, ...Array<Answer>(mostAnswers).fill(answer)] : [...before, answer, ...all.slice(place + 1)];
+  const filled = (one: Answer) => Array<Answer>(copies(others, before, one)).fill(one);
+  const now = !answer ? before : isForAll ? [...before, ...filled(answer)] : [...before, answer, ...all.slice(place + 1)];
   return now.length > 0 ? { ...others, [nodeId]: now } : others;
 }
 
-/** Reads JSON; what is none says why. */
-export function parseJson(text: string): { value?: unknown; problem?: string } {
+/** Reads JSON. Nothing at all is an empty object. */
+export function parseJson(text: string): { value?: unknown; isJson: boolean } {
   try {
-    return { value: text.trim() === "" ? {} : JSON.parse(text) };
-  } catch (failure) {
-    return { problem: (failure as Error).message };
+    return { value: text.trim() === "" ? {} : JSON.parse(text), isJson: true };
+  } catch {
+    return { isJson: false };
   }
 }
+
+const withoutPlaces = ({ nodes, ...rest }: Graph) => ({ ...rest, nodes: Object.values(nodes).map(({ position: _, ...node }) => node) });
+
+/** Whether two graphs do the same, wherever their nodes stand. */
+export const isAlike = (one: Graph, other: Graph) => one === other || same(withoutPlaces(one), withoutPlaces(other));

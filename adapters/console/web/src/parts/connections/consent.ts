@@ -19,10 +19,15 @@ export function useConsent(connection: Pick<Schemas["Connection"], "id" | "name"
       toast(t`${connection.name} is connected`);
       setWaiting(null);
       onGiven?.();
-    } else if (new Date(waiting.until) < new Date()) {
-      setWaiting(null);
     }
   }, [grant, waiting, connection.name, onGiven, t]);
+
+  // Who refuses changes nothing that is seen here: the link ends the waiting.
+  useEffect(() => {
+    if (!waiting) return;
+    const timer = setTimeout(() => setWaiting(null), new Date(waiting.until).getTime() - Date.now());
+    return () => clearTimeout(timer);
+  }, [waiting]);
 
   const authorize = async () => {
     // The window is opened before the answer comes, since browsers stop what opens later. The page in it gets no hold of this one.
