@@ -24,8 +24,8 @@ func TenantRepository(t *testing.T, open OpenStore) {
 					Language: tenant.BrazilianPortuguese, DisabledNodeTypes: []string{"wait", "input"},
 					PublicTriggerCreation: tenant.PublicTriggersLimited, TriggersOnPublish: tenant.LeaveTriggers, CustomNodeEndpoint: "https://nodes.example/run",
 					EmbedOrigins: []string{"https://app.example.com"},
-					Events: []tenant.Event{{Name: "order.paid", Label: "Paid"}, {Name: "x"}},
-					Quotas: map[tenant.KeyType]tenant.Quota{tenant.Public: {PerMinute: 7, Concurrent: 3}}, RunRetentionDays: &days,
+					Events:       []tenant.Event{{Name: "order.paid", Label: "Paid"}, {Name: "x"}},
+					Quotas:       map[tenant.KeyType]tenant.Quota{tenant.Public: {PerMinute: 7, Concurrent: 3}}, RunRetentionDays: &days,
 				},
 				CreatedAt: noon, UpdatedAt: noon.Add(time.Minute), Revision: 1,
 			}
