@@ -60,10 +60,12 @@ function Editor({ workflow, types, opened, isSimulating }: Props) {
   const { client, may } = useTenant();
   const host = use(HostContext);
   const workflowId = workflow.id;
-  const [editing] = useState(() => edit(serverOf(client, workflowId), opened, !may("workflows:write")));
+  const mayWrite = may("workflows:write");
+  const [editing] = useState(() => edit(serverOf(client, workflowId), opened, mayWrite));
   const [view] = useState(() => newView(isSimulating));
   const findings = useServerFindings(editing);
   const editor = useMemo(() => ({ workflowId, editing, view, types, findings }), [workflowId, editing, view, types, findings]);
+  useEffect(() => editing.permit(mayWrite), [editing, mayWrite]);
   useEffect(() => void loadPanels().catch(() => {}), []); // what is missing is loaded when it is needed
   useEffect(() => {
     document.title = `${workflow.name} · Sluice`;

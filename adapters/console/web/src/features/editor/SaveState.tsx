@@ -2,7 +2,7 @@ import { useLingui } from "@lingui/react/macro";
 import { use, useEffect } from "react";
 import { signedOut, signInAddress } from "@/api";
 import { Badge, Button, type State } from "@/ui";
-import { useEditor, useSession } from "./context";
+import { useEditor, useIsReadOnly, useSession } from "./context";
 import { HostContext } from "./host";
 import type { SaveState as Saving } from "./model";
 
@@ -10,7 +10,9 @@ import type { SaveState as Saving } from "./model";
 export function SaveState() {
   const { t } = useLingui();
   const { editing } = useEditor();
-  const save = useSession((session) => session.save);
+  const state = useSession((session) => session.save);
+  const isReadOnly = useIsReadOnly();
+  const save = isReadOnly && state === "saved" ? "readonly" : state;
   const failure = useSession((session) => session.failure);
   const isHosted = use(HostContext) !== null;
   useKeepWork();

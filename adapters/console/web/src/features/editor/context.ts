@@ -1,5 +1,6 @@
 import { createContext, use, useMemo } from "react";
 import { useStore } from "zustand";
+import { useTenant } from "@/api";
 import type { NodeType } from "./catalogue";
 import { type Findings, findingsOf } from "./findings";
 import type { Editing, Graph, Session } from "./model";
@@ -23,7 +24,11 @@ export function useEditor(): Editor {
 
 export const useSession = <T>(select: (session: Session) => T): T => useStore(useEditor().editing.store, select);
 export const useGraph = (): Graph => useSession(({ history }) => history.graph);
-export const useIsReadOnly = () => useSession(({ save }) => save === "readonly");
+export function useIsReadOnly(): boolean {
+  const { may } = useTenant();
+  const isPublished = useSession(({ save }) => save === "readonly");
+  return isPublished || !may("workflows:write");
+}
 export const useView = <T>(select: (view: View) => T): T => useStore(useEditor().view, select);
 
 /** What the server finds wrong with one node or edge. */

@@ -197,10 +197,25 @@ test("a version that was published meanwhile takes no change: it goes on as a dr
 
 test("what is read-only never changes", async () => {
   const { server, stored, read } = newServer(graphOf("a"));
-  const { store, run, undo, flush } = edit(server, read(), true);
+  const { store, run, undo, flush } = edit(server, read(), false);
   run(add("b"));
   undo();
   expect([await flush(), store.getState().history.graph, stored.writes]).toEqual([true, graphOf("a"), 0]);
+});
+
+test("who may not write any more changes and saves nothing, and keeps what was changed until it may be saved", async () => {
+  const { server, stored, read } = newServer();
+  const { store, run, undo, flush, permit } = edit(server, read());
+  run(add("a"));
+  permit(false);
+  run(add("b"));
+  undo();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([store.getState().save, store.getState().history.graph, stored.writes]).toEqual(["unsaved", graphOf("a"), 0]);
+  expect(await flush()).toBe(false);
+  permit(true);
+  await vi.advanceTimersByTimeAsync(0);
+  expect([store.getState().save, stored.graph]).toEqual(["saved", graphOf("a")]);
 });
 
 test("whatever happens, the server ends up with what the person sees, and nothing of others is lost", async () => {

@@ -63,6 +63,8 @@ export type Editing = {
   settle: (choose: (conflict: Conflict) => Choice) => Promise<void>;
   /** Goes on in a new draft, where the version has ended. */
   saveAsDraft: () => Promise<boolean>;
+  /** Says whether anything may be changed and saved. What was changed before stays, and is saved once it may be again. */
+  permit: (mayWrite: boolean) => void;
   /** Saves at once; false where something could not be saved. */
   flush: (isLeaving?: boolean) => Promise<boolean>;
   stop: () => void;
@@ -75,7 +77,7 @@ function withSent(base: Graph, sent: Graph, theirs: Graph): Graph {
 }
 
 /** Edits a version, and saves it by itself. */
-export function edit(server: Server, stored: Stored | undefined, isReadOnly = false): Editing {
+export function edit(server: Server, stored: Stored | undefined, mayWrite = true): Editing {
   const graph = stored?.graph ?? emptyGraph;
   const store = createStore<Session>(() => ({
     history: historyOf(graph),
@@ -83,7 +85,7 @@ export function edit(server: Server, stored: Stored | undefined, isReadOnly = fa
     versionId: stored?.versionId ?? "",
     etag: stored?.etag ?? "",
     number: stored?.number,
-    save: isReadOnly || stored?.isPublished ? "readonly" : "saved",
+    save: stored?.isPublished ? "readonly" : "saved",
     merges: 0,
   }));
   const { getState: get, setState: set } = store;
@@ -92,16 +94,17 @@ export function edit(server: Server, stored: Stored | undefined, isReadOnly = fa
   let saving: Promise<void> | undefined;
   let failures = 0;
   let isStopped = false;
+  let isPermitted = mayWrite;
   let doubtful: Graph[] = []; // were sent, and nobody knows which of them was saved
 
   const schedule = (delay = saveDelay) => {
     clearTimeout(timer);
-    if (!isStopped) timer = setTimeout(() => void save(false), delay);
+    if (!isStopped && isPermitted) timer = setTimeout(() => void save(false), delay);
   };
 
   const changed = (history: History) => {
     const { save: state } = get();
-    if (state === "readonly" || history === get().history) return;
+    if (!isPermitted || state === "readonly" || history === get().history) return;
     set({ history });
     if (state === "conflict" || state === "ended") return; // a person decides first
     if (state === "offline" || state === "signedOut") return; // it is tried again as it is
@@ -175,7 +178,7 @@ export function edit(server: Server, stored: Stored | undefined, isReadOnly = fa
     clearTimeout(timer);
     if (saving) return saving;
     const { save: state } = get();
-    if (state === "readonly" || state === "conflict" || state === "ended" || isStopped) return;
+    if (state === "readonly" || state === "conflict" || state === "ended" || isStopped || !isPermitted) return;
     if (!isDirty()) return set({ save: "saved" });
     saving = attempt(isLeaving).finally(() => {
       saving = undefined;
@@ -214,6 +217,12 @@ export function edit(server: Server, stored: Stored | undefined, isReadOnly = fa
       set({ versionId: "", etag: "", base: emptyGraph, save: "unsaved" });
       await save(false);
       return get().save === "saved";
+    },
+    permit: (mayWriteNow) => {
+      if (isPermitted === mayWriteNow) return;
+      isPermitted = mayWriteNow;
+      clearTimeout(timer);
+      if (isPermitted && isDirty()) void save(false);
     },
     flush: async (isLeaving = false) => {
       for (let tries = 0; tries < 4 && isDirty(); tries++) {
