@@ -71,19 +71,20 @@ test("requests that are refused together ask for one token", async () => {
 
 test("where the host has no other token, the request is refused, and that is said; it is taken back once there is one", async () => {
   let isSignedIn = true;
-  const give = () => {
+  const give = (text: string) => () => {
     if (!isSignedIn) throw new Error("signed out");
-    return token("a");
+    return token(text);
   };
-  const { tokens, refusals } = harness([give], () => isSignedIn);
+  const { tokens, refusals } = harness([give("a"), give("b"), give("b")], () => isSignedIn);
   await tokens.renew();
   isSignedIn = false;
   expect((await tokens.send(address)).status).toBe(401);
   expect(refusals.at(-1)).toBe("signed out");
   isSignedIn = true;
   await tokens.renew();
-  expect(refusals.at(-1)).toBeUndefined();
+  expect(refusals.at(-1)).toBe("signed out"); // until the gateway has taken the token
   expect((await tokens.send(address)).status).toBe(200);
+  expect(refusals.at(-1)).toBeUndefined();
   tokens.stop();
 });
 
@@ -96,6 +97,44 @@ test("a host that fails while the token still holds is asked again before it end
   await vi.advanceTimersByTimeAsync(86_000);
   expect(asked).toEqual([0, 80_000, 85_000]);
   expect(refusals.filter(Boolean)).toEqual([]);
+  tokens.stop();
+});
+
+test("a clock that is wrong changes nothing in when a token is renewed", async () => {
+  const hour = 3_600_000;
+  const made = () => ({
+    ...token("a"),
+    createdAt: new Date(began - hour).toISOString(),
+    expiresAt: new Date(began - hour + 100_000).toISOString(),
+  });
+  const { tokens, asked } = harness([made]);
+  await tokens.renew();
+  await vi.advanceTimersByTimeAsync(79_000);
+  expect(asked).toEqual([0]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(asked).toEqual([0, 80_000]);
+  tokens.stop();
+});
+
+test("a token that was just refused is not taken again", async () => {
+  const { tokens, keys, refusals } = harness([() => token("a")], () => false);
+  await tokens.renew();
+  expect((await tokens.send(address)).status).toBe(401);
+  expect(keys).toEqual(["ek_a"]);
+  expect(refusals.at(-1)).toContain("just refused");
+  tokens.stop();
+});
+
+test("where token after token is refused, the host is asked less and less often", async () => {
+  let made = 0;
+  const { tokens, asked, refusals } = harness([() => token(`a${++made}`, 900)], () => false);
+  await tokens.renew();
+  for (let second = 0; second < 120; second++) {
+    expect((await tokens.send(address)).status).toBe(401);
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  expect(asked).toEqual([0, 0, 5_000, 15_000, 35_000, 75_000]);
+  expect(refusals.slice(1)).not.toContain(undefined);
   tokens.stop();
 });
 

@@ -1,19 +1,25 @@
 import type { Right } from "@/api";
 
-export type Token = { token: string; rights: Right[]; expiresAt: number };
+export type Token = { token: string; rights: Right[] /** In milliseconds. */; lifetime: number };
+
+const shortest = 60_000; // milliseconds that a token lives: the gateway gives none that ends earlier
+const timeOf = (text: unknown) => (typeof text === "string" ? Date.parse(text) : Number.NaN);
 
 /** Reads what the host gives: what `POST /embed-tokens` answers with. */
 export function readToken(given: unknown): Token {
-  const { token, permissions, expiresAt } = (given ?? {}) as Record<string, unknown>;
-  const end = typeof expiresAt === "string" ? Date.parse(expiresAt) : Number.NaN;
+  const { token, permissions, createdAt, expiresAt } = (given ?? {}) as Record<string, unknown>;
+  const end = timeOf(expiresAt);
   if (typeof token !== "string" || !/^ek_\w+$/.test(token) || !Array.isArray(permissions) || Number.isNaN(end))
-    throw new Error("getToken() has to give what POST /embed-tokens answers with: {token, expiresAt, permissions}.");
-  return { token, rights: permissions as Right[], expiresAt: end };
+    throw new Error("getToken() has to give what POST /embed-tokens answers with: {token, createdAt, expiresAt, permissions}.");
+  // Both times are by the gateway's clock. The browser's may be wrong.
+  const lifetime = end - (timeOf(createdAt) || Date.now());
+  return { token, rights: permissions as Right[], lifetime: Math.max(lifetime, shortest) };
 }
 
 /** How much of its lifetime a token has behind it when another one is asked for. */
 const renewedAfter = 0.8;
 const soonest = 5_000; // milliseconds between two attempts
+const longestPause = 60_000; // milliseconds in which no refusal asks for a token, where token after token is refused
 const longestTimer = 2 ** 31 - 1;
 
 export type Tokens = {
@@ -30,9 +36,15 @@ type Watch = {
   onRefused: (failure: Error | undefined) => void;
 };
 
+const errorOf = (failure: unknown) => (failure instanceof Error ? failure : new Error(String(failure)));
+
 /** Keeps a token that is not over: it is renewed before its end, and after it was refused. It is kept nowhere but here. */
 export function keepToken(ask: () => Promise<unknown>, { onToken, onRefused }: Watch): Tokens {
   let current: Token | undefined;
+  let end = 0; // of the current one
+  let dead: string | undefined; // the one that was refused last
+  let pausedUntil = 0;
+  let pauses = 0;
   let asking: Promise<Token> | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -41,20 +53,35 @@ export function keepToken(ask: () => Promise<unknown>, { onToken, onRefused }: W
     timer = setTimeout(() => void renew().catch(() => undefined), Math.min(Math.max(wait, soonest), longestTimer));
   };
   const fail = (failure: unknown) => {
-    const left = (current?.expiresAt ?? 0) - Date.now();
+    const left = end - Date.now();
     if (left > 0) later(left / 4);
-    else onRefused(failure instanceof Error ? failure : new Error(String(failure)));
+    else onRefused(errorOf(failure));
   };
-  const renew = (): Promise<Token> => {
+  const refuse = (failure: unknown) => {
+    if (Date.now() >= pausedUntil) pausedUntil = Date.now() + Math.min(soonest * 2 ** pauses++, longestPause);
+    onRefused(errorOf(failure));
+  };
+  const accept = () => {
+    dead = undefined;
+    pausedUntil = 0;
+    pauses = 0;
+    onRefused(undefined);
+  };
+  const renew = (mayBeDead = false): Promise<Token> => {
     asking ??= Promise.resolve()
       .then(ask)
-      .then(readToken)
+      .then((given) => {
+        const token = readToken(given);
+        if (token.token === dead && !mayBeDead) throw new Error("getToken() gave the token again that the gateway has just refused.");
+        return token;
+      })
       .then(
         (token) => {
           current = token;
-          onRefused(undefined);
+          end = Date.now() + token.lifetime;
+          if (dead === undefined) onRefused(undefined); // else the gateway has to take it first
+          later(token.lifetime * renewedAfter);
           onToken(token);
-          later((token.expiresAt - Date.now()) * renewedAfter);
           return token;
         },
         (failure) => {
@@ -79,7 +106,7 @@ export function keepToken(ask: () => Promise<unknown>, { onToken, onRefused }: W
       JSON.stringify({
         statusCode: 401,
         code: "unauthenticated",
-        message: failure instanceof Error ? failure.message : String(failure),
+        message: errorOf(failure).message,
         requestId: "",
       }),
       {
@@ -98,27 +125,29 @@ export function keepToken(ask: () => Promise<unknown>, { onToken, onRefused }: W
       return refusal(failure);
     }
     const answer = await sendWith(used, request);
-    if (answer.status !== 401) return answer;
+    if (answer.status !== 401) {
+      accept();
+      return answer;
+    }
+    dead = used.token;
+    if (current === used && Date.now() < pausedUntil) return answer;
     try {
       // Somebody else may have renewed it meanwhile.
       const next = current && current !== used ? current : await renew();
       const again = await sendWith(next, repeated);
-      if (again.status === 401)
-        onRefused(
-          new Error(
-            (
-              await again
-                .clone()
-                .json()
-                .catch(() => ({}))
-            ).message ?? again.statusText,
-          ),
-        );
+      if (again.status === 401) {
+        dead = next.token;
+        const said = await again
+          .clone()
+          .json()
+          .catch(() => ({}));
+        refuse(new Error(said.message ?? again.statusText));
+      } else accept();
       return again;
     } catch (failure) {
-      onRefused(failure instanceof Error ? failure : new Error(String(failure)));
+      refuse(failure);
       return refusal(failure);
     }
   };
-  return { send, renew, stop: () => clearTimeout(timer) };
+  return { send, renew: () => renew(true), stop: () => clearTimeout(timer) };
 }
