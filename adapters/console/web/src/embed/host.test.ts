@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { isGreeting } from "./host";
+import { afterEach, expect, test, vi } from "vitest";
+import { type Host, isGreeting, meetHost } from "./host";
 
 const parent = {} as Window;
 const port = {} as MessagePort;
@@ -28,4 +28,34 @@ test("a page that nobody frames hears nobody, itself included", () => {
   alone.parent = alone as unknown as Window;
   expect(isGreeting({ ...greeting, source: alone.parent }, origins, alone)).toBe(false);
   expect(isGreeting(greeting, [], self)).toBe(false);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+test("a page that never gives a token is not waited for, and what it gives later is not taken", async () => {
+  vi.useFakeTimers();
+  let greet: (event: object) => void = () => {};
+  vi.stubGlobal("addEventListener", (_: string, hear: typeof greet) => {
+    greet = hear;
+  });
+  vi.stubGlobal("window", self);
+  const said: { say: string; id?: number }[] = [];
+  const to = { postMessage: (message: (typeof said)[number]) => said.push(message), onmessage: (_: object) => {} };
+  const met: Host[] = [];
+  meetHost(origins, (_, host) => met.push(host));
+  greet({ ...greeting, ports: [to] });
+  to.onmessage({ data: { do: "open" } });
+  const [host] = met as [Host];
+  const first = host.askToken().catch(({ message }: Error) => message);
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(await first).toContain("has not answered");
+  const second = host.askToken();
+  const [, , next] = said;
+  expect([said.length, next?.say]).toEqual([3, "token"]);
+  to.onmessage({ data: { do: "token", id: said[1]?.id, token: "late" } });
+  to.onmessage({ data: { do: "token", id: next?.id, token: "given" } });
+  expect(await second).toBe("given");
 });

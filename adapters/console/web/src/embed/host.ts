@@ -3,6 +3,8 @@ import type { EditorEvents, FromFrame, ToFrame } from "../../../../httpapi/clien
 // The same as in the element, which shares no file with this page.
 const hello = "sluice-editor 1";
 
+const answeredWithin = 20_000; // milliseconds
+
 type Received = Pick<MessageEvent, "source" | "origin" | "data" | "ports">;
 
 /**
@@ -28,7 +30,7 @@ export function meetHost(origins: string[], onMessage: (message: Exclude<ToFrame
     if (isMet || !isGreeting(event, origins)) return;
     isMet = true;
     const port = event.ports[0] as MessagePort;
-    const asked = new Map<number, { resolve: (token: unknown) => void; reject: (error: Error) => void }>();
+    const asked = new Map<number, (answer: { token?: unknown; error?: string }) => void>();
     let last = 0;
     const say = (message: FromFrame) => port.postMessage(message);
     const host: Host = {
@@ -36,16 +38,21 @@ export function meetHost(origins: string[], onMessage: (message: Exclude<ToFrame
       tell: (name, detail) => say({ say: "event", name, detail }),
       askToken: () =>
         new Promise((resolve, reject) => {
-          asked.set(++last, { resolve, reject });
-          say({ say: "token", id: last });
+          const id = ++last;
+          const answer = ({ token, error }: { token?: unknown; error?: string }) => {
+            asked.delete(id);
+            clearTimeout(timer);
+            if (error === undefined) resolve(token);
+            else reject(new Error(error));
+          };
+          const timer = setTimeout(() => answer({ error: `getToken() has not answered within ${answeredWithin / 1000} seconds.` }), answeredWithin);
+          asked.set(id, answer);
+          say({ say: "token", id });
         }),
     };
     port.onmessage = ({ data }: MessageEvent<ToFrame>) => {
       if (data.do !== "token") return onMessage(data, host);
-      const waiting = asked.get(data.id);
-      asked.delete(data.id);
-      if (data.error !== undefined) waiting?.reject(new Error(data.error));
-      else waiting?.resolve(data.token);
+      asked.get(data.id)?.(data);
     };
     say({ say: "ready" });
   });

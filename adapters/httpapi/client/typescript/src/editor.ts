@@ -1,5 +1,5 @@
 /** What `POST /embed-tokens` answers with. */
-export type EmbedToken = { token: string; expiresAt: string; permissions: string[] };
+export type EmbedToken = { token: string; createdAt?: string; expiresAt: string; permissions: string[] };
 
 /** Colours and fonts of the editor, as CSS writes them, by the names of its tokens. */
 export type EditorTheme = {
@@ -74,7 +74,9 @@ export class SluiceEditor extends Element {
   #port: MessagePort | undefined;
   #calls = new Map<number, { resolve: () => void; reject: (error: Error) => void }>();
   #last = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined; // until the frame has to have answered
   #isSetting = false;
+  #isPlaced = false; // once connected: an element that becomes known hears of its attributes before
   #theme: EditorTheme = {};
   #getToken: (() => Promise<EmbedToken>) | undefined;
   #hasToken = () => {};
@@ -104,9 +106,7 @@ export class SluiceEditor extends Element {
   /** Saves, and permits changes no more, or again. Where something cannot be saved, it fails, and everything stays as it was. */
   async setReadonly(isReadOnly: boolean): Promise<void> {
     await this.#call({ do: "readonly", isReadOnly });
-    this.#isSetting = true;
-    this.toggleAttribute("readonly", isReadOnly);
-    this.#isSetting = false;
+    this.#setAttribute(isReadOnly);
   }
 
   /** Changes colours and fonts. What is left out is as it was in the beginning. */
@@ -122,21 +122,39 @@ export class SluiceEditor extends Element {
       Reflect.deleteProperty(this, "getToken");
       this.getToken = getToken;
     }
+    this.#isPlaced = true;
     this.#show();
   }
 
   disconnectedCallback() {
+    this.#isPlaced = false;
     this.#close();
     this.#frame?.remove();
     this.#frame = undefined;
   }
 
   attributeChangedCallback(name: string, before: string | null, after: string | null) {
-    if (before === after || !this.#frame || this.#isSetting) return;
+    if (before === after || !this.#isPlaced || this.#isSetting) return;
     if (name === "embed-id" || name === "gateway") this.#show();
-    else if (name === "readonly") void this.#call({ do: "readonly", isReadOnly: after !== null }).catch((error) => this.#failed("readonly", error));
+    else if (!this.#frame) return;
+    else if (name === "readonly") this.#changeReadonly(after !== null);
     else if (name === "theme") void this.#call({ do: "theme", theme: this.#themeNow() }).catch((error) => this.#failed("theme", error));
     else this.#open();
+  }
+
+  /** What the attribute asks for. It is as before where the frame refuses. */
+  #changeReadonly(isReadOnly: boolean) {
+    const port = this.#port;
+    void this.#call({ do: "readonly", isReadOnly }).catch((error) => {
+      if (port === this.#port && this.hasAttribute("readonly") === isReadOnly) this.#setAttribute(!isReadOnly);
+      this.#failed("readonly", error);
+    });
+  }
+
+  #setAttribute(isReadOnly: boolean) {
+    this.#isSetting = true;
+    this.toggleAttribute("readonly", isReadOnly);
+    this.#isSetting = false;
   }
 
   #themeNow(): EditorTheme {
@@ -172,13 +190,13 @@ export class SluiceEditor extends Element {
   #greet(frame: HTMLIFrameElement, origin: string) {
     this.#close();
     const { port1, port2 } = new MessageChannel();
-    const timer = setTimeout(() => {
+    this.#timer = setTimeout(() => {
       const error = new Error(`The editor does not answer. Is ${location.origin} among the tenant's embed.origins?`);
       this.#rejectCalls(error);
       this.#failed("no_answer", error);
     }, answerWithin);
     port1.onmessage = ({ data }: MessageEvent<FromFrame>) => {
-      if (data.say === "ready") clearTimeout(timer);
+      if (data.say === "ready") clearTimeout(this.#timer);
       this.#hear(data, port1);
     };
     frame.contentWindow?.postMessage(hello, origin, [port2]);
@@ -198,10 +216,12 @@ export class SluiceEditor extends Element {
       const { id } = said;
       void this.#asked
         .then(() => this.#getToken?.())
-        .then(
-          (token) => port.postMessage({ do: "token", id, token } satisfies ToFrame),
-          (error) => port.postMessage({ do: "token", id, error: String(error?.message ?? error) } satisfies ToFrame),
-        );
+        .then((given) => {
+          // Only what the frame reads, whatever else it comes with: what cannot be copied is said to be wrong.
+          const { token, createdAt, expiresAt, permissions } = given ?? ({} as EmbedToken);
+          port.postMessage({ do: "token", id, token: { token, createdAt, expiresAt, permissions: permissions && [...permissions] } } satisfies ToFrame);
+        })
+        .catch((error) => port.postMessage({ do: "token", id, error: String(error?.message ?? error) } satisfies ToFrame));
     } else if (said.say === "done") {
       const call = this.#calls.get(said.id);
       this.#calls.delete(said.id);
@@ -228,6 +248,7 @@ export class SluiceEditor extends Element {
   }
 
   #close() {
+    clearTimeout(this.#timer);
     this.#port?.close();
     this.#port = undefined;
     this.#rejectCalls(new Error("The editor was closed."));
