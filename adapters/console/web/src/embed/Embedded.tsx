@@ -11,6 +11,8 @@ import type { Frame } from "./frame";
 
 const EditorPage = lazy(() => import("@/features/editor/EditorPage"));
 
+const openNothing = () => () => undefined;
+
 /** The editor alone: there are no other pages, but editors of other workflows. */
 const hasPage = (to: string) => /^\/t\/[^/]*\/workflows\/[^/]+\/editor$/.test(to);
 
@@ -28,20 +30,17 @@ export function Embedded({ frame }: { frame: Frame }) {
     <HasPage value={hasPage}>
       <HostContext value={frame}>
         {refused && <Refused onRetry={() => frame.again()} />}
-        <RouterProvider router={router} key={String(isReadOnly)} />
+        <RouterProvider router={router} />
         <Toasts />
       </HostContext>
     </HasPage>
   );
   return (
     <GuestProvider id="embedded" rights={granted} client={frame.client} queries={frame.queries}>
-      {granted.includes("runs:read") ? (
-        <LiveProvider onRefused={() => undefined} open={frame.open}>
-          {shown}
-        </LiveProvider>
-      ) : (
-        shown
-      )}
+      {/* It stays whatever is granted: what is below would lose what was not saved. */}
+      <LiveProvider onRefused={() => undefined} open={granted.includes("runs:read") ? frame.open : openNothing}>
+        {shown}
+      </LiveProvider>
     </GuestProvider>
   );
 }

@@ -32,6 +32,16 @@ export function newFrame() {
   let tokens: Tokens | undefined;
   let editor: Attached | undefined;
   let host: Host | undefined;
+  let opened = { workflowId: "", to: "" }; // what the host wants to be shown; links lead to other workflows
+  let turn: Promise<unknown> = Promise.resolve();
+  const stopped = new Set<() => void>(); // streams that were refused, and begin again with the next token
+
+  /** Does one thing after the other. */
+  const inTurn = (run: () => Promise<void>) => {
+    const done = turn.then(run);
+    turn = done.catch(() => undefined);
+    return done;
+  };
 
   const send: Tokens["send"] = (...request) => (tokens ? tokens.send(...request) : Promise.reject(new Error("nobody shows this page")));
   const client = keyClient(api, send);
@@ -41,6 +51,8 @@ export function newFrame() {
     tokens = keepToken(by.askToken, {
       onToken: ({ rights }) => {
         if (String(get().rights) !== String(rights)) set({ rights });
+        if (editor?.editing.store.getState().save === "signedOut") void editor.editing.flush();
+        for (const start of stopped) start();
       },
       onRefused: (refused) => {
         if (refused && !get().refused) by.tell("error", { code: "token_refused", message: refused.message });
@@ -51,27 +63,34 @@ export function newFrame() {
   };
 
   const show = ({ workflowId, versionId, isReadOnly, theme }: Open) => {
-    set({ isReadOnly });
+    const to = `/t/embedded/workflows/${encodeURIComponent(workflowId)}/editor${versionId ? `?version=${encodeURIComponent(versionId)}` : ""}`;
+    const isOther = opened.to !== to;
+    opened = { workflowId, to };
     try {
       applyTheme(theme);
     } catch (failure) {
       host?.tell("error", { code: "theme", message: messageOf(failure) });
     }
-    const to = `/t/embedded/workflows/${encodeURIComponent(workflowId)}/editor${versionId ? `?version=${encodeURIComponent(versionId)}` : ""}`;
-    if (history.location.href !== to) history.push(to);
+    void inTurn(async () => {
+      await setReadOnly(isReadOnly).catch((failure) => host?.tell("error", { code: "readonly", message: messageOf(failure) }));
+      if (isOther && history.location.href !== to) history.push(to);
+    });
   };
 
   const save = async () => {
     if (editor && !(await editor.editing.flush())) throw new Error(`The last changes could not be saved: ${editor.editing.store.getState().save}.`);
   };
 
+  const setReadOnly = async (isReadOnly: boolean) => {
+    if (isReadOnly && !get().isReadOnly) await save();
+    set({ isReadOnly });
+  };
+
   const act = async (message: Exclude<Message, { do: "open" }>) => {
     if (message.do === "theme") return applyTheme(message.theme);
-    if (message.do === "readonly") {
-      await save();
-      return set({ isReadOnly: message.isReadOnly });
-    }
+    if (message.do === "readonly") return inTurn(() => setReadOnly(message.isReadOnly));
     if (!editor) throw new Error("No workflow is shown.");
+    if (editor.workflowId !== opened.workflowId) throw new Error(`Another workflow is shown: ${editor.workflowId}.`);
     return message.do === "save" ? save() : editor.publish();
   };
 
@@ -121,6 +140,8 @@ export function newFrame() {
       await tokens?.renew();
       await editor?.editing.flush();
       await queries.invalidateQueries();
+      const { refused } = get();
+      if (refused) throw refused;
     },
     attach,
     onPublished: (published: Parameters<EditorHost["onPublished"]>[0]) => host?.tell("published", published),
@@ -130,6 +151,7 @@ export function newFrame() {
       let timer: ReturnType<typeof setTimeout> | undefined;
       let stop = () => {};
       const start = () => {
+        stopped.delete(start);
         stop = follow(`${api}/stream`, {
           ...handlers,
           send: (address, init) => send(address as string, init),
@@ -139,13 +161,17 @@ export function newFrame() {
           },
           onRefused: () => {
             if (isLive && !get().refused) timer = setTimeout(start, restart);
-            else onRefused?.();
+            else {
+              stopped.add(start);
+              onRefused?.();
+            }
             isLive = false;
           },
         });
       };
       start();
       return () => {
+        stopped.delete(start);
         clearTimeout(timer);
         stop();
       };
