@@ -3,7 +3,7 @@ const state = document.querySelector("#state");
 
 // Your server gives a token to who is signed in to your product. The editor asks again before it ends.
 editor.getToken = async () => {
-  const answer = await fetch("/automation-token");
+  const answer = await fetch("/automation-token", { method: "POST" });
   if (!answer.ok) throw new Error("You are not signed in any more.");
   return answer.json();
 };

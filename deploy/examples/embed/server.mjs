@@ -43,6 +43,9 @@ export async function serve({ gateway, secretKey, port = 0, access = { preset: "
     },
     "/page.js": async () => ({ type: "text/javascript", text: await file("page.js") }),
     "/automation-token": async (request) => {
+      // Pages of others can make a browser ask, with the cookie: they get no token.
+      if (request.method !== "POST") return { status: 405, type: "text/plain", text: "Use POST." };
+      if (request.headers["sec-fetch-site"] !== "same-origin") return { status: 403, type: "text/plain", text: "Only pages of this product ask." };
       const who = whoIs(request);
       if (!who) return { status: 401, type: "text/plain", text: "Sign in first." };
       const { company, person } = who;
@@ -51,9 +54,9 @@ export async function serve({ gateway, secretKey, port = 0, access = { preset: "
     },
   };
   const server = createServer((request, response) => {
-    const answer = answers[new URL(request.url, "http://localhost").pathname];
     const policy = `default-src 'none'; script-src 'self' ${gateway}; frame-src ${gateway}; connect-src 'self'; style-src 'unsafe-inline'`;
-    Promise.resolve(answer?.(request, response)).then(
+    const answer = async () => answers[request.url.split("?")[0]]?.(request, response);
+    answer().then(
       (made) => {
         response.writeHead(made ? (made.status ?? 200) : 404, { "Content-Type": made?.type ?? "text/plain", "Content-Security-Policy": policy, "Cache-Control": "no-store" });
         response.end(made?.text ?? "There is no such page.");

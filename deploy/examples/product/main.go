@@ -3,7 +3,7 @@
 //
 //	product ADDRESS GATEWAY SECRET_KEY
 //
-// GET /automation-token takes the company from the header X-Company and the person from X-Person, where yours has a session.
+// POST /automation-token takes the company from the header X-Company and the person from X-Person, where yours has a session.
 package main
 
 import (
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /automation-token", giveToken(args[1], args[2]))
+	mux.HandleFunc("POST /automation-token", giveToken(args[1], args[2]))
 	server := &http.Server{Handler: mux, ReadTimeout: timeout}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

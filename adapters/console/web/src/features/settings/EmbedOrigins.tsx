@@ -55,7 +55,7 @@ function Snippet({ id }: { id: string }) {
 <sluice-editor embed-id="${id}" workflow-id="wf_…" style="height: 40rem"></sluice-editor>
 <script>
   // Your server asks for a token for whoever is signed in, with POST /embed-tokens, and passes on the answer.
-  document.querySelector("sluice-editor").getToken = async () => (await fetch("/automation-token")).json();
+  document.querySelector("sluice-editor").getToken = async () => (await fetch("/automation-token", { method: "POST" })).json();
 </script>`;
   return (
     <div className="flex min-w-0 flex-col gap-1">
