@@ -14,16 +14,23 @@ async function embed({ assert, call, otherPage, tolerate, url }, product) {
   const page = await otherPage();
   const touched = [];
   const addresses = [];
-  const sent = []; // cookies
-  page.on("request", (request) => {
-    addresses.push(request.url());
-    if (request.url().startsWith(gateway)) sent.push(request.headers().cookie);
-  });
+  const finished = []; // requests, with the cookies that were sent
+  page.on("request", (request) => addresses.push(request.url()));
+  page.on("requestfinished", (request) =>
+    finished.push(
+      request.allHeaders().then(
+        ({ cookie }) => ({ address: request.url(), cookie }),
+        () => undefined,
+      ),
+    ),
+  );
   await page.exposeFunction("storageTouched", (what) => touched.push(what));
   await page.addInitScript(() => {
     if (!location.pathname.startsWith("/embed/")) return;
-    // As in browsers that block what frames of other sites keep.
-    for (const name of ["localStorage", "sessionStorage", "indexedDB", "caches"])
+    // As in browsers that block what frames of other sites keep; the router reads the session's storage when it is loaded, which is no harm.
+    const storage = { getItem: () => null, setItem: () => globalThis.storageTouched("sessionStorage.setItem") };
+    Object.defineProperty(globalThis, "sessionStorage", { configurable: true, get: () => storage });
+    for (const name of ["localStorage", "indexedDB", "caches"])
       Object.defineProperty(globalThis, name, {
         get: () => {
           globalThis.storageTouched(name);
@@ -47,6 +54,14 @@ async function embed({ assert, call, otherPage, tolerate, url }, product) {
   await settings(["https://other.example.com", product.url.replace("localhost", "127.0.0.1")]);
   await page.reload();
   await state.getByText(/no_answer/).waitFor();
+  const [refused, ...others] = page.frames().filter((one) => one.parentFrame());
+  assert.match(refused.url(), /^chrome-error:/, "the browser shows an error instead");
+  assert.equal(others.length, 0);
+
+  // The product gives tokens to its own pages alone, and outlives strange addresses.
+  assert.equal((await fetch(`${product.url}/automation-token`, { method: "POST" })).status, 403);
+  assert.equal((await fetch(`${product.url}/automation-token`)).status, 405);
+  assert.equal((await fetch(`${product.url}//`)).status, 404);
 
   // Now it is named.
   await settings([product.url]);
@@ -130,22 +145,30 @@ async function embed({ assert, call, otherPage, tolerate, url }, product) {
   await page.locator("sluice-editor").evaluate((editor) => editor.setReadonly(true));
   await frame.getByRole("status").getByText("Read only").waitFor();
   assert.equal(await frame.getByRole("button", { name: "Publish" }).count(), 0);
+  assert.equal(await frame.locator(".react-flow__node").count(), 1, "what is shown stays");
   await page.locator("sluice-editor").evaluate((editor) => editor.setReadonly(false));
   await frame.getByRole("button", { name: "Publish" }).waitFor();
+  assert.equal(await frame.locator(".react-flow__node").count(), 1, "what is shown stays");
 
-  // Another window that knows the frame gets nothing out of it: its greeting does not come from the page around it.
-  await page.evaluate(() => document.body.append(Object.assign(document.createElement("iframe"), { name: "stranger" })));
+  // Another window that knows a frame gets nothing out of it: its greeting does not come from the page around it. That of the page is heard, once.
+  await page.evaluate(async () => {
+    const { src } = document.querySelector("sluice-editor iframe");
+    const unmet = Object.assign(document.createElement("iframe"), { name: "unmet", src });
+    const loaded = new Promise((done) => unmet.addEventListener("load", done));
+    document.body.append(unmet, Object.assign(document.createElement("iframe"), { name: "stranger" }));
+    await loaded;
+  });
   const greet = async () => {
     const { port1, port2 } = new MessageChannel();
     const said = [];
     port1.onmessage = ({ data }) => said.push(data);
-    top.document.querySelector("sluice-editor iframe").contentWindow.postMessage("sluice-editor 1", "*", [port2]);
+    top.document.querySelector("[name=unmet]").contentWindow.postMessage("sluice-editor 1", "*", [port2]);
     await new Promise((done) => setTimeout(done, 1000));
     return said;
   };
-  const heard = [...(await page.frame("stranger").evaluate(greet)), ...(await page.evaluate(greet))]; // nor does a second greeting of the page itself
-  await page.evaluate(() => document.querySelector("[name=stranger]").remove());
-  assert.deepEqual(heard, []);
+  const heard = [await page.frame("stranger").evaluate(greet), await page.evaluate(greet), await page.evaluate(greet)];
+  await page.evaluate(() => document.querySelectorAll("[name=stranger], [name=unmet]").forEach((one) => one.remove()));
+  assert.deepEqual(heard, [[], [{ say: "ready" }], []]);
 
   // What was changed a moment before the page takes the editor away is saved.
   await frame.locator(".react-flow__node").first().click();
@@ -153,6 +176,14 @@ async function embed({ assert, call, otherPage, tolerate, url }, product) {
   await page.locator("sluice-editor").evaluate((editor) => editor.remove());
   for (let tries = 0; tries < 100 && (await draft()).nodes[0].name !== "Gone in a moment"; tries++) await page.waitForTimeout(100);
   assert.equal((await draft()).nodes[0].name, "Gone in a moment");
+
+  // From here on the session's storage is blocked, too, and nothing is missing without it.
+  await page.addInitScript(() => {
+    const get = () => {
+      throw new DOMException("blocked", "SecurityError");
+    };
+    if (location.pathname.startsWith("/embed/")) Object.defineProperty(globalThis, "sessionStorage", { get });
+  });
 
   // Who may not publish sees no such button; who only reads can change nothing.
   product.options.access = { permissions: ["workflows:write"] };
@@ -171,9 +202,13 @@ async function embed({ assert, call, otherPage, tolerate, url }, product) {
   await frame.getByRole("searchbox", { name: "Search nodes" }).waitFor();
   assert.equal(await frame.getByRole("complementary").getByRole("listitem").count(), 2);
 
-  // The router looks for a session storage when it is loaded, and does without.
-  assert.deepEqual(touched.filter((name) => name !== "sessionStorage"), []);
+  assert.deepEqual(touched, []);
   assert.deepEqual(addresses.filter((address) => address.includes("ek_")), [], "the token is in no address");
-  assert.deepEqual(sent.filter(Boolean), [], "the frame sends no cookies");
+  const answered = (await Promise.all(finished)).filter(Boolean);
+  const cookiesTo = (origin) => answered.filter(({ address, cookie }) => address.startsWith(`${origin}/`) && cookie);
+  assert.ok(cookiesTo(product.url).length > 0, "the product has its session");
+  assert.ok(answered.some(({ address }) => address.startsWith(`${gateway}/v1/`)));
+  assert.deepEqual(cookiesTo(gateway), [], "the frame sends no cookies");
+  assert.deepEqual(await page.context().cookies(gateway), [], "and gets none");
   await page.close();
 }
