@@ -51,7 +51,8 @@ export function newFrame() {
     tokens = keepToken(by.askToken, {
       onToken: ({ rights }) => {
         if (String(get().rights) !== String(rights)) set({ rights });
-        if (editor?.editing.store.getState().save === "signedOut") void editor.editing.flush();
+        const isWaiting = editor?.editing.store.getState().save === "signedOut";
+        if (isWaiting && rights.includes("workflows:write")) void editor?.editing.flush();
         for (const start of stopped) start();
       },
       onRefused: (refused) => {
