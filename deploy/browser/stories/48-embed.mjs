@@ -55,7 +55,7 @@ async function embed({ assert, call, otherPage, tolerate, url }, product) {
   await page.reload();
   await state.getByText(/no_answer/).waitFor();
   const [refused, ...others] = page.frames().filter((one) => one.parentFrame());
-  assert.match(refused.url(), /^chrome-error:/, "the browser shows an error instead");
+  assert.match(await refused.evaluate(() => location.href), /^chrome-error:/, "the browser shows an error instead");
   assert.equal(others.length, 0);
 
   // The product gives tokens to its own pages alone, and outlives strange addresses.
