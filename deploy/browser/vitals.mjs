@@ -47,6 +47,7 @@ export function vitals() {
     measure: (...line) => void measured.push(line),
     async watch(page) {
       await page.exposeFunction("keepVital", ({ page: path, visit, what, value, of, at }) => {
+        if (!/\/(console|embed)(\/|$)/.test(path)) return; // a page of somebody else's product, which shows the editor
         const name = nameOf(path);
         const worst = pages.get(name) ?? {};
         pages.set(name, worst);
