@@ -35,7 +35,8 @@ func due(owner, number string) []string {
 	}
 }
 
-func TestTheOldestOfAQueueIsTheOneThatAWorkerWouldTake(t *testing.T) {
+// onBoth tries both databases.
+func onBoth(t *testing.T, try func(t *testing.T, store *sqlstore.Store, db *sql.DB)) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (*sqlstore.Store, *sql.DB){
 		"SQLite":     plantest.SQLite,
@@ -44,86 +45,84 @@ func TestTheOldestOfAQueueIsTheOneThatAWorkerWouldTake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store, db := open(t)
-			insert := func(at time.Time, statements ...string) {
-				t.Helper()
-				for _, one := range statements {
-					if _, err := db.ExecContext(t.Context(), one, at); err != nil {
-						t.Fatalf("%v: %s", err, one)
-					}
-				}
-			}
-			insert(plantest.Noon, waitingOfTwo[0])
-			for _, one := range waitingOfTwo[1:] {
-				if _, err := db.ExecContext(t.Context(), one); err != nil {
-					t.Fatalf("%v: %s", err, one)
-				}
-			}
-			want := func(after time.Duration, since *time.Time, shares ...process.Share) {
-				t.Helper()
-				got, err := store.Queues(t.Context(), plantest.Noon.Add(after))
-				if err != nil {
-					t.Fatal(err)
-				}
-				waiting := 0
-				for _, share := range shares {
-					waiting += share.Waiting
-				}
-				if diff := cmp.Diff([]process.Queue{
-					{Name: process.RunQueue, Waiting: waiting, Since: since, Shares: shares},
-					{Name: process.EventQueue},
-					{Name: process.DeliveryQueue, Waiting: waiting, Since: since, Shares: shares},
-				}, got); diff != "" {
-					t.Errorf("after %s: %s", after, diff)
-				}
-			}
-			want(time.Hour, nil)
-			insert(plantest.Noon, due("tenant_1", "1")...)
-			want(time.Hour, nil, process.Share{Tenant: "tenant_1", Waiting: 1})
-			insert(plantest.Noon.Add(time.Hour), due("tenant_2", "2")...)
-			want(time.Hour-time.Millisecond, nil, process.Share{Tenant: "tenant_1", Waiting: 1})
-			want(time.Hour, new(plantest.Noon.Add(time.Hour)), process.Share{Tenant: "tenant_1", Waiting: 1}, process.Share{Tenant: "tenant_2", Waiting: 1})
-			insert(plantest.Noon.Add(time.Minute), due("tenant_2", "1")...)
-			want(2*time.Hour, new(plantest.Noon.Add(time.Minute)), process.Share{Tenant: "tenant_2", Waiting: 2}, process.Share{Tenant: "tenant_1", Waiting: 1})
+			try(t, store, db)
 		})
 	}
 }
 
-func TestEventsWaitUntilAnEndpointIsGivenThem(t *testing.T) {
-	t.Parallel()
-	for name, open := range map[string]func(t *testing.T) (*sqlstore.Store, *sql.DB){
-		"SQLite":     plantest.SQLite,
-		"PostgreSQL": func(t *testing.T) (*sqlstore.Store, *sql.DB) { return plantest.Filled(t, nil) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			store, db := open(t)
-			want := process.Queue{Name: process.EventQueue}
-			for n := range process.MaxShares + 2 {
-				owner, at, status := tenant.ID(fmt.Sprintf("tenant_%02d", n)), plantest.Noon.Add(time.Duration(n)*time.Minute), "active"
-				if n == 0 {
-					status = "suspended"
-				}
-				for _, one := range []string{
-					`INSERT INTO tenants (id, name, status, settings, created_at, updated_at, revision) VALUES ('` + string(owner) + `', 'T', '` + status + `', '{}', $1, $1, 1)`,
-					`INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits) VALUES ('` + string(owner) + `', 'evt_1', '', 'run.failed', $1, '{}', true)`,
-					`INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits) VALUES ('` + string(owner) + `', 'evt_2', '', 'run.failed', $1, '{}', false)`,
-				} {
-					if _, err := db.ExecContext(t.Context(), one, at); err != nil {
-						t.Fatalf("%v: %s", err, one)
-					}
-				}
-				if n < process.MaxShares {
-					want.Shares = append(want.Shares, process.Share{Tenant: owner, Waiting: 1})
+func TestTheOldestOfAQueueIsTheOneThatAWorkerWouldTake(t *testing.T) {
+	onBoth(t, func(t *testing.T, store *sqlstore.Store, db *sql.DB) {
+		insert := func(at time.Time, statements ...string) {
+			t.Helper()
+			for _, one := range statements {
+				if _, err := db.ExecContext(t.Context(), one, at); err != nil {
+					t.Fatalf("%v: %s", err, one)
 				}
 			}
-			want.Waiting, want.Since = process.MaxShares+2, new(plantest.Noon.Add(time.Minute))
-			got, err := store.Queues(t.Context(), plantest.Noon)
+		}
+		insert(plantest.Noon, waitingOfTwo[0])
+		for _, one := range waitingOfTwo[1:] {
+			if _, err := db.ExecContext(t.Context(), one); err != nil {
+				t.Fatalf("%v: %s", err, one)
+			}
+		}
+		want := func(after time.Duration, since *time.Time, shares ...process.Share) {
+			t.Helper()
+			got, err := store.Queues(t.Context(), plantest.Noon.Add(after))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got[1]); diff != "" {
-				t.Error(diff)
+			waiting := 0
+			for _, share := range shares {
+				waiting += share.Waiting
 			}
-		})
-	}
+			if diff := cmp.Diff([]process.Queue{
+				{Name: process.RunQueue, Waiting: waiting, Since: since, Shares: shares},
+				{Name: process.EventQueue},
+				{Name: process.DeliveryQueue, Waiting: waiting, Since: since, Shares: shares},
+			}, got); diff != "" {
+				t.Errorf("after %s: %s", after, diff)
+			}
+		}
+		want(time.Hour, nil)
+		insert(plantest.Noon, due("tenant_1", "1")...)
+		want(time.Hour, nil, process.Share{Tenant: "tenant_1", Waiting: 1})
+		insert(plantest.Noon.Add(time.Hour), due("tenant_2", "2")...)
+		want(time.Hour-time.Millisecond, nil, process.Share{Tenant: "tenant_1", Waiting: 1})
+		want(time.Hour, new(plantest.Noon.Add(time.Hour)), process.Share{Tenant: "tenant_1", Waiting: 1}, process.Share{Tenant: "tenant_2", Waiting: 1})
+		insert(plantest.Noon.Add(time.Minute), due("tenant_2", "1")...)
+		want(2*time.Hour, new(plantest.Noon.Add(time.Minute)), process.Share{Tenant: "tenant_2", Waiting: 2}, process.Share{Tenant: "tenant_1", Waiting: 1})
+	})
+}
+
+func TestEventsWaitUntilAnEndpointIsGivenThem(t *testing.T) {
+	onBoth(t, func(t *testing.T, store *sqlstore.Store, db *sql.DB) {
+		want := process.Queue{Name: process.EventQueue}
+		for n := range process.MaxShares + 2 {
+			owner, at, status := tenant.ID(fmt.Sprintf("tenant_%02d", n)), plantest.Noon.Add(time.Duration(n)*time.Minute), "active"
+			if n == 0 {
+				status = "suspended"
+			}
+			for _, one := range []string{
+				`INSERT INTO tenants (id, name, status, settings, created_at, updated_at, revision) VALUES ('` + string(owner) + `', 'T', '` + status + `', '{}', $1, $1, 1)`,
+				`INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits) VALUES ('` + string(owner) + `', 'evt_1', '', 'run.failed', $1, '{}', true)`,
+				`INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits) VALUES ('` + string(owner) + `', 'evt_2', '', 'run.failed', $1, '{}', false)`,
+			} {
+				if _, err := db.ExecContext(t.Context(), one, at); err != nil {
+					t.Fatalf("%v: %s", err, one)
+				}
+			}
+			if n < process.MaxShares {
+				want.Shares = append(want.Shares, process.Share{Tenant: owner, Waiting: 1})
+			}
+		}
+		want.Waiting, want.Since = process.MaxShares+2, new(plantest.Noon.Add(time.Minute))
+		got, err := store.Queues(t.Context(), plantest.Noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got[1]); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

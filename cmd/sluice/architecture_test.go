@@ -35,7 +35,7 @@ type rule struct {
 // rules are tried in order; the first whose prefix fits decides.
 var rules = []rule{
 	{"domain/tenant", []string{"domain"}, false, "the domain's order is tenant, connection, node, workflow, trigger, run, event"},
-	{"domain/process", []string{"domain/tenant"}, false, "what a process is does not depend on what it works on, but for whom it waits"},
+	{"domain/process", []string{"domain/tenant"}, false, "a process does not depend on what it works on; a queue names tenants"},
 	{"domain/member", []string{"domain", "domain/tenant"}, false, "the domain's order is tenant, member"},
 	{"domain/audit", []string{"domain", "domain/tenant"}, false, "the domain's order is tenant, audit"},
 	{"domain/usage", []string{"domain", "domain/tenant"}, false, "the domain's order is tenant, usage"},
