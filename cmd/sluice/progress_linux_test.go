@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -35,13 +36,18 @@ func terminal(t *testing.T) (tty *os.File, screen func() string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tty.Close() })
+	reader := bufio.NewReader(master)
 	return tty, func() string {
-		text := make([]byte, 1<<16)
-		n, err := master.Read(text)
+		// One read may return a part of what was written, so it reads up to a mark.
+		const mark = '\x00'
+		if _, err := tty.Write([]byte{mark}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := reader.ReadString(mark)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(text[:n])
+		return strings.TrimSuffix(text, string(mark))
 	}
 }
 
