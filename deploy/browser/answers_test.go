@@ -80,6 +80,7 @@ func startAsking(ctx context.Context, g *harness.Gateway) (asked askedRun, err e
 }
 
 func TestPagesForAnswersInABrowser(t *testing.T) {
+	t.Parallel()
 	executable := findBrowser(t)
 	g := startGateway(t)
 	asked, err := startAsking(t.Context(), g)

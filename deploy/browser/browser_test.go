@@ -189,6 +189,7 @@ func startGateway(t *testing.T) *harness.Gateway {
 }
 
 func TestNothingThatATenantAnswersWithActsOnOurOrigin(t *testing.T) {
+	t.Parallel()
 	executable := findBrowser(t)
 	g := startGateway(t)
 	var answers []map[string]any

@@ -122,10 +122,10 @@ func (e *env) getRun(ctx context.Context, o *order) (r apiRun, ok bool) {
 }
 
 // awaitStatus waits until the run of an order has a status, or has ended. It polls less
-// often the longer that takes.
+// often the longer that takes. While the load goes on runs may wait for as long as it does.
 func (e *env) awaitStatus(ctx context.Context, o *order, status string) (r apiRun, ok bool) {
 	wait := 250 * time.Millisecond
-	for began := time.Now(); time.Since(began) < e.settle; {
+	for began := time.Now(); time.Since(began) < e.settle || time.Since(e.began) < e.length+e.settle; {
 		if !harness.Sleep(ctx, wait) {
 			return r, false
 		}
@@ -134,7 +134,7 @@ func (e *env) awaitStatus(ctx context.Context, o *order, status string) (r apiRu
 		}
 		wait = min(wait*3/2, 4*time.Second)
 	}
-	e.found.add(everyRunEnds, "run %s of call %s (%s) is %s and not %s after %s", o.run(), o.call, o.scenario.name, r.Status, status, e.settle)
+	e.found.add(everyRunEnds, "run %s of call %s (%s) is %s and not %s %s after the load", o.run(), o.call, o.scenario.name, r.Status, status, e.settle)
 	return r, false
 }
 

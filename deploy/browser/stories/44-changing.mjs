@@ -2,6 +2,9 @@
 const node = (id, type, version, config, x, y) => ({ id, type, version, name: id, config, position: { x, y } });
 const edge = (sourceNodeId, targetNodeId, sourceOutputKey) => ({ sourceNodeId, targetNodeId, sourceOutputKey });
 
+/** What this is about happens in the browser, whatever the database. */
+export const ofTheBrowser = true;
+
 export default async ({ page, assert, examine, open, call }) => {
   const workflow = await (await call("POST", "/workflows", { name: "Sort orders" })).json();
   const cases = ["small", "middle", "large"].map((value) => ({ value }));

@@ -1,4 +1,7 @@
 // Somebody draws a workflow by keys alone, as a list: a loop over items that calls another workflow, and what follows it. Then nodes are copied from there into another one.
+/** What this is about happens in the browser, whatever the database. */
+export const ofTheBrowser = true;
+
 export default async ({ page, assert, examine, open, call }) => {
   const create = async (name) => (await call("POST", "/workflows", { name })).json();
   const called = await create("Notify a customer");

@@ -1,6 +1,9 @@
 // Somebody writes an expression, which the server completes from the last run and computes, tries the node by itself, and keeps what it gave as sample data.
 const node = (id, type, version, config) => ({ id, type, version, name: id, config });
 
+/** What this is about happens in the browser, whatever the database. */
+export const ofTheBrowser = true;
+
 export default async ({ page, assert, examine, open, call }) => {
   const workflow = await (await call("POST", "/workflows", { name: "Greet" })).json();
   const draft = { workflowId: workflow.id, nodes: [node("greet", "transform", "1.0.0", { expression: "payload" })], edges: [] };

@@ -3,6 +3,9 @@
 // that hang the tab, and drafts that are not saved without anybody being told.
 const node = (id, x, more) => ({ id, type: "transform", version: "1.0.0", name: id, config: { expression: "payload" }, position: { x: x * 280, y: 0 }, ...more });
 
+/** What this is about happens in the browser, whatever the database. */
+export const ofTheBrowser = true;
+
 export default async ({ page, assert, examine, open, call, tolerate }) => {
   const workflow = await (await call("POST", "/workflows", { name: "Complaints" })).json();
   const nodes = [node("first", 0), node("second", 1)];

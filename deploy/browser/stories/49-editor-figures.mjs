@@ -61,6 +61,9 @@ async function pan() {
   return { took: took.sort((a, b) => a - b), isPanned };
 }
 
+/** What this is about happens in the browser, whatever the database. */
+export const ofTheBrowser = true;
+
 export default async ({ page, home, call, assert, measure }) => {
   const nodes = Array.from({ length: 1_000 }, (_, at) => ({
     id: `n${at}`, type: "transform", version: "1.0.0", name: `Step ${at}`, config: { expression: "input" }, position: { x: (at % 25) * 280, y: Math.floor(at / 25) * 130 },

@@ -3,6 +3,9 @@
 const node = (id, name, type, config, more) => ({ id, type, version: "1.0.0", name, config, ...more });
 const edge = (sourceNodeId, targetNodeId, sourceOutputKey) => ({ sourceNodeId, targetNodeId, sourceOutputKey });
 
+/** What this is about happens in the browser, whatever the database. */
+export const ofTheBrowser = true;
+
 export default async ({ page, assert, examine, open, call }) => {
   const workflow = await (await call("POST", "/workflows", { name: "Ship large orders" })).json();
   const at = (x, y) => ({ position: { x: x * 280, y: y * 130 } });

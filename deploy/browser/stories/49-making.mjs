@@ -16,6 +16,9 @@ const others = createServer((request, response) => {
 
 const node = (id, type, version, config, y = 0) => ({ id, type, version, name: id, config, position: { x: 0, y } });
 
+/** What this is about happens in the browser, whatever the database. */
+export const ofTheBrowser = true;
+
 export default async ({ page, assert, examine, open, call, tolerate }) => {
   await new Promise((listening) => others.listen(0, "127.0.0.1", listening));
   const host = `127.0.0.1:${others.address().port}`;
