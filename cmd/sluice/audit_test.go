@@ -37,6 +37,7 @@ func (b binary) database() *sql.DB {
 
 // TestAnAuditLogThatWasTamperedWithIsFound has a gateway and commands write a log, and the gateway seal it.
 func TestAnAuditLogThatWasTamperedWithIsFound(t *testing.T) {
+	skipUnderRace(t)
 	databases(t, func(t *testing.T, b binary) {
 		b.ok("migrate", "up")
 		made := b.json("tenant", "create", "--name", "Acme")
@@ -125,6 +126,7 @@ func (brokenChains) Verify(_ context.Context, owner tenant.ID, _ *audit.Known, _
 }
 
 func TestVerificationGoesOnBehindALogThatCannotBeRead(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	var out, errs strings.Builder
 	p := &program{stdout: &out, stderr: &errs}
@@ -135,6 +137,7 @@ func TestVerificationGoesOnBehindALogThatCannotBeRead(t *testing.T) {
 }
 
 func TestALogThatCannotBeReadAndEntriesThatCannotBothAreReported(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	b.ok("migrate", "up")
@@ -171,6 +174,7 @@ func TestALogThatCannotBeReadAndEntriesThatCannotBothAreReported(t *testing.T) {
 }
 
 func TestCommandsAreRecordedAndTheirLogIsRead(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	b.ok("migrate", "up")
@@ -217,6 +221,7 @@ func TestCommandsAreRecordedAndTheirLogIsRead(t *testing.T) {
 }
 
 func TestEveryCommandIsRecordedOrHasAReasonNotToBe(t *testing.T) {
+	skipUnderRace(t)
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, one := range cmd.Commands() {

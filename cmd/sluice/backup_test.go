@@ -24,6 +24,7 @@ import (
 // The commands below are those of the operator's handbook.
 
 func TestADumpOfALiveGatewayRestoresEveryRecord(t *testing.T) {
+	skipUnderRace(t)
 	server, err := pgtest.Launch(t.Context(), pgtest.Options{Programs: []string{"pg_dump", "pg_restore", "createdb"}})
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +55,7 @@ func TestADumpOfALiveGatewayRestoresEveryRecord(t *testing.T) {
 }
 
 func TestASQLiteBackupOfALiveGatewayRestoresEveryRecord(t *testing.T) {
+	skipUnderRace(t)
 	live := sqliteURL(t)
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	restoresEveryRecord(t, live, func() string {

@@ -41,6 +41,15 @@ func newBinary(t *testing.T, database string) binary {
 // testKey encrypts the secrets of all databases on PostgreSQL.
 var testKey = secrets.GenerateKey()
 
+// skipUnderRace leaves out, where the race detector runs (make race is -short), what sends one request or command after another: it has
+// nothing to race for that the tests of a gateway with many clients do not have.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it has nothing to race for")
+	}
+}
+
 func sqliteURL(t *testing.T) string {
 	t.Helper()
 	return "sqlite:" + filepath.Join(t.TempDir(), "data", "sluice.db")

@@ -40,6 +40,7 @@ func (s server) operate(t *testing.T, method, path, body string, headers ...stri
 }
 
 func TestTheOperatorsDayOverHTTP(t *testing.T) {
+	skipUnderRace(t)
 	databases(t, func(t *testing.T, b binary) {
 		file := filepath.Join(t.TempDir(), "token")
 		if err := os.WriteFile(file, []byte(operatorToken+"\n"), 0o600); err != nil {
@@ -107,6 +108,7 @@ func TestTheOperatorsDayOverHTTP(t *testing.T) {
 }
 
 func TestTheOperatorsTokenHasToBeOutOfReach(t *testing.T) {
+	skipUnderRace(t)
 	write := func(text string) string {
 		file := filepath.Join(t.TempDir(), "token")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -150,6 +152,7 @@ func TestTheOperatorsTokenHasToBeOutOfReach(t *testing.T) {
 }
 
 func TestHelpExplainsTheOperatorsTokenAndDoesNotShowIt(t *testing.T) {
+	skipUnderRace(t)
 	b := newBinary(t, sqliteURL(t))
 	b.environ = append(b.environ, "SLUICE_OPERATOR_TOKEN="+operatorToken)
 	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"serve", "--nonsense"}} {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestMistakesAreNamedByTheirOptions(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	b.ok("migrate", "up")
@@ -50,6 +51,7 @@ func TestMistakesAreNamedByTheirOptions(t *testing.T) {
 }
 
 func TestWhatIsDoneIsToldAsJSON(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	type migration struct {
@@ -72,6 +74,7 @@ func TestWhatIsDoneIsToldAsJSON(t *testing.T) {
 }
 
 func TestAWorkerSaysThatItIsNotTheAPI(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	worker := newBinary(t, postgresURL(t)).start("serve", "--role", "worker")
 	status, body := worker.request(t, http.MethodGet, "/v1/gateway/runs", "", "")
@@ -82,6 +85,7 @@ func TestAWorkerSaysThatItIsNotTheAPI(t *testing.T) {
 }
 
 func TestMistakesInTheBoundsOfConnectionsAreNamed(t *testing.T) {
+	skipUnderRace(t)
 	b := newBinary(t, sqliteURL(t))
 	b.environ = append(b.environ, "SLUICE_MAX_CONNECTIONS=0", "SLUICE_HEADER_TIMEOUT=0s", "SLUICE_BODY_TIMEOUT=-1s",
 		"SLUICE_ANSWER_TIMEOUT=0s", "SLUICE_IDLE_TIMEOUT=0s", "SLUICE_DRAIN_DELAY=-1s")
@@ -94,6 +98,7 @@ func TestMistakesInTheBoundsOfConnectionsAreNamed(t *testing.T) {
 }
 
 func TestANewDatabaseIsOneLineOfTheLog(t *testing.T) {
+	skipUnderRace(t)
 	b := newBinary(t, sqliteURL(t))
 	for start, want := range []int{1, 0} {
 		s := b.start("serve")

@@ -16,6 +16,7 @@ import (
 )
 
 func TestTracesAreWantedWhereTheStandardVariablesSaySo(t *testing.T) {
+	skipUnderRace(t)
 	const general, traces = otlpEndpoint + "=http://collector:4318", otlpTracesEndpoint + "=https://traces.example/in"
 	for _, c := range []struct {
 		environ        string
@@ -53,6 +54,7 @@ func TestTracesAreWantedWhereTheStandardVariablesSaySo(t *testing.T) {
 const wanted = otlpEndpoint + "=http://collector:4318"
 
 func TestEveryMistakeInTheStandardVariablesIsNamedAtOnceWithTheGatewaysOwn(t *testing.T) {
+	skipUnderRace(t)
 	b := newBinary(t, sqliteURL(t))
 	b.environ = append(b.environ,
 		"SLUICE_LISTEN=nowhere", "SLUICE_MAX_BODY_BYTES=1", "OTEL_EXPORTER_OTLP_ENDPOINT=::bad:hunter2", "OTEL_TRACES_EXPORTER=console",
@@ -113,6 +115,7 @@ func identity(t *testing.T) (certificate, key string) {
 }
 
 func TestWhatOpenTelemetryWouldSilentlyIgnoreIsAMistake(t *testing.T) {
+	skipUnderRace(t)
 	certificate, key := identity(t)
 	const export = "OTEL_EXPORTER_OTLP_"
 	for claim, c := range map[string]struct {

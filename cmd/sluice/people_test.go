@@ -35,6 +35,7 @@ func (s server) enter(t *testing.T, link any) int {
 }
 
 func TestTheOperatorLetsPeopleIn(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	b.environ = append(b.environ, "SLUICE_PUBLIC_URL="+publicURL)
@@ -105,6 +106,7 @@ func TestTheOperatorLetsPeopleIn(t *testing.T) {
 }
 
 func TestTheGatewayMailsWhatCommandsPrint(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b, server := newBinary(t, sqliteURL(t)), mailtest.Start(t, false, false)
 	b.environ = append(b.environ, "SLUICE_PUBLIC_URL="+publicURL, "SLUICE_SMTP_URL="+server.URL("smtp"))
@@ -143,6 +145,7 @@ func TestTheGatewayMailsWhatCommandsPrint(t *testing.T) {
 }
 
 func TestMistakesInTheSettingsOfPeopleAreNamed(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	secret := "hunter2"
 	for _, c := range []struct{ environ, want string }{

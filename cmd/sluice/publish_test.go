@@ -48,6 +48,7 @@ func (p *process) publish(t *testing.T, version, secret, key string) (told publi
 // A process that is killed in the middle of publishes has published a version with all its
 // triggers, or not at all, and the repeated request says the same as the first one would have.
 func TestAProcessThatIsKilledWhilePublishingHasMovedAllTriggersOrNone(t *testing.T) {
+	skipUnderRace(t)
 	databases(t, func(t *testing.T, b binary) {
 		b.ok("migrate", "up")
 		made := b.json("tenant", "create", "--name", "Acme")
@@ -128,6 +129,7 @@ func TestAProcessThatIsKilledWhilePublishingHasMovedAllTriggersOrNone(t *testing
 // A gateway of the last release publishes without moving triggers, and calls those that were
 // moved; this one goes back to what it replaced.
 func TestTheLastReleasePublishesNextToThisOne(t *testing.T) {
+	skipUnderRace(t)
 	b := newBinary(t, postgresURL(t))
 	b.ok("migrate", "up")
 	released := b

@@ -30,6 +30,7 @@ func twoRuns(t *testing.T, b binary, s server) (owner, key, failed, waiting stri
 }
 
 func TestTheOperatorsDayWithRuns(t *testing.T) {
+	skipUnderRace(t)
 	databases(t, func(t *testing.T, b binary) {
 		s := b.start("serve")
 		owner, key, failed, waiting := twoRuns(t, b, s)
@@ -93,6 +94,7 @@ func TestTheOperatorsDayWithRuns(t *testing.T) {
 
 // A gateway that does nothing leaves runs waiting, which the list says.
 func TestTheListOfRunsNamesTheOneThatWaitsForAWorker(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, postgresURL(t))
 	b.environ = append(b.environ, "SLUICE_METRICS_LISTEN=127.0.0.1:0")
@@ -121,6 +123,7 @@ func TestTheListOfRunsNamesTheOneThatWaitsForAWorker(t *testing.T) {
 }
 
 func TestMistakesInCommandsOnRunsAreNamed(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	b.ok("migrate", "up")

@@ -13,6 +13,7 @@ import (
 // A rotation is killed at random moments and called again, while a gateway serves, makes endpoints and delivers to one
 // that was there before. In the end everything opens, and everything by the newest key.
 func TestARotationThatIsKilledGoesOn(t *testing.T) {
+	skipUnderRace(t)
 	databases(t, func(t *testing.T, b binary) {
 		b.environ = append(b.environ, "SLUICE_EGRESS_ALLOW=127.0.0.0/8")
 		s := b.start("serve")
@@ -46,6 +47,7 @@ func TestARotationThatIsKilledGoesOn(t *testing.T) {
 }
 
 func TestASecretNeedsAKeyOnPostgreSQL(t *testing.T) {
+	skipUnderRace(t)
 	b := newBinary(t, postgresURL(t))
 	keyed := b
 	b.environ = b.environ[:len(b.environ)-1]

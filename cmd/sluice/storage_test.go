@@ -7,6 +7,7 @@ import (
 )
 
 func TestTheStorageOfATenantIsASize(t *testing.T) {
+	skipUnderRace(t)
 	for text, want := range map[string]byteSize{"0": 0, "1048576": 1 << 20, "10GiB": 10 << 30, "3 MiB": 3 << 20, "2GB": 2e9} {
 		cfg, err := readConfig([]string{"SLUICE_STORAGE_PER_TENANT=" + text})
 		if err != nil || cfg.TenantStorage != want {
@@ -25,6 +26,7 @@ func TestTheStorageOfATenantIsASize(t *testing.T) {
 }
 
 func TestRunsOfTenantsWithoutANumberOfDaysAreKeptAsTheSettingSays(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	for text, want := range map[string]string{"0": "SLUICE_RUN_RETENTION must be between 1 and 3650 days", "3651": "SLUICE_RUN_RETENTION must be between", "30d": "SLUICE_RUN_RETENTION is not a whole number"} {
 		if _, err := readConfig([]string{"SLUICE_RUN_RETENTION=" + text}); err == nil || !strings.Contains(err.Error(), want) {

@@ -191,6 +191,7 @@ func (k *takeover) count(query string) (n int) {
 // A database of the last release with runs in every state, schedules and undelivered webhooks is
 // taken over while a gateway of that release goes on, and then alone.
 func TestWhatTheLastReleaseHasBegunIsBroughtToItsEnd(t *testing.T) {
+	skipUnderRace(t)
 	world := &outside{recovered: make(chan struct{}), calls: make(map[string]map[string]bool)}
 	at := httptest.NewServer(world)
 	defer at.Close()

@@ -102,6 +102,7 @@ func workflowFiles(t *testing.T) map[string]string {
 }
 
 func TestFilesAreAppliedToAnEmptyTenantAndExportedAsTheyWere(t *testing.T) {
+	skipUnderRace(t)
 	databases(t, func(t *testing.T, b binary) {
 		s := b.start("serve")
 		files := workflowFiles(t)
@@ -137,6 +138,7 @@ func TestFilesAreAppliedToAnEmptyTenantAndExportedAsTheyWere(t *testing.T) {
 }
 
 func TestApplyChangesWhatDiffersAndNothingElse(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	u := newFileUser(t, b, b.start("serve"))
@@ -192,6 +194,7 @@ change the trigger "Monday morning" of "Weekly report"
 }
 
 func TestWithoutPublishADraftIsMadeOnceAndWhatIsActiveStays(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	u := newFileUser(t, b, b.start("serve"))
@@ -244,6 +247,7 @@ func (u fileUser) workflow(name string) string {
 }
 
 func TestWhatNoFileHasIsDeletedOnlyWhenAsked(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	u := newFileUser(t, b, b.start("serve"))
@@ -276,6 +280,7 @@ func TestWhatNoFileHasIsDeletedOnlyWhenAsked(t *testing.T) {
 }
 
 func TestAllMistakesInFilesAreNamedWithTheirLines(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	u := newFileUser(t, b, b.start("serve"))
@@ -329,6 +334,7 @@ func TestAllMistakesInFilesAreNamedWithTheirLines(t *testing.T) {
 func inFolder(folder, file string) string { return filepath.Join(folder, file) }
 
 func TestWhatSomebodyElseChangedMeanwhileIsNotOverwritten(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	u := newFileUser(t, b, b.start("serve"))
@@ -379,6 +385,7 @@ func (do beforePatch) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestANarrowedKeySeesItsPartAndDoesWhatItMay(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	u := newFileUser(t, b, b.start("serve"))
@@ -418,6 +425,7 @@ func TestANarrowedKeySeesItsPartAndDoesWhatItMay(t *testing.T) {
 }
 
 func TestExportKeepsTheFilesOfAFolder(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	u := newFileUser(t, b, b.start("serve"))
@@ -442,6 +450,7 @@ func TestExportKeepsTheFilesOfAFolder(t *testing.T) {
 }
 
 func TestWithoutAnAddressOrAKeyTheSettingIsNamed(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	for _, command := range []string{"export", "diff", "apply"} {
@@ -457,6 +466,7 @@ func TestWithoutAnAddressOrAKeyTheSettingIsNamed(t *testing.T) {
 
 // A folder without files is a mistake more often than the wish to have no workflows, and so is a key that sees none.
 func TestNothingIsPrunedWhereNothingIsSeen(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	u := newFileUser(t, b, b.start("serve"))
@@ -482,6 +492,7 @@ func TestNothingIsPrunedWhereNothingIsSeen(t *testing.T) {
 }
 
 func TestTriggersOfADraftStayWithIt(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	u := newFileUser(t, b, b.start("serve"))
@@ -534,6 +545,7 @@ func TestTriggersOfADraftStayWithIt(t *testing.T) {
 }
 
 func TestWhatMeansTheSameIsAppliedOnce(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	u := newFileUser(t, b, b.start("serve"))
@@ -550,6 +562,7 @@ func TestWhatMeansTheSameIsAppliedOnce(t *testing.T) {
 }
 
 func TestWhatAKeyIsNotShownIsNotExported(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
 	u := newFileUser(t, b, b.start("serve"))

@@ -34,6 +34,7 @@ func Migrate(address string) (err error) {
 // Filled is a database that statements have filled, in which [Noon] is $1.
 func Filled(t *testing.T, statements []string) (*sqlstore.Store, *sql.DB) {
 	t.Helper()
+	skipUnderRace(t)
 	address := pgtest.Start(t).Migrated(t, Migrate)
 	db, err := sql.Open("postgres", address)
 	if err != nil {
@@ -53,9 +54,18 @@ func Filled(t *testing.T, statements []string) (*sqlstore.Store, *sql.DB) {
 	return store, db
 }
 
+// skipUnderRace leaves out, where the race detector runs (make race is -short), what asks one thing after another.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("plans have nothing to race for")
+	}
+}
+
 // SQLite is a database of the other kind, with nothing in it.
 func SQLite(t *testing.T) (*sqlstore.Store, *sql.DB) {
 	t.Helper()
+	skipUnderRace(t)
 	file := sqlitetest.File(t)
 	store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
 	if err != nil {
