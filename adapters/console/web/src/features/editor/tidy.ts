@@ -1,19 +1,25 @@
-import { runsBody } from "./catalogue";
-import { emptyBody, inset, sizesOf } from "./layout";
+import type { TidyRequest } from "./arrange";
+import { outputsOf, runsBody } from "./catalogue";
+import { card, emptyBody, grid, grouped, inset, outputTop, sizesOf } from "./layout";
 import type { Graph } from "./model";
-
-type Size = { width: number; height: number };
-export type TidyRequest = {
-  nodes: (Size & { id: string; parentId?: string; isBody: boolean })[];
-  edges: [from: string, to: string][];
-  inset: typeof inset;
-  empty: Size;
-};
 
 export function tidyRequest(graph: Graph): TidyRequest {
   const sizes = sizesOf(graph);
-  const nodes = Object.values(graph.nodes).map(({ id, parentId, type }) => ({ id, parentId, isBody: runsBody(type), ...(sizes.get(id) as Size) }));
-  return { nodes, edges: Object.values(graph.edges).map((edge) => [edge.sourceNodeId, edge.targetNodeId]), inset, empty: emptyBody };
+  const all = Object.values(graph.nodes);
+  const parents = new Set(all.map(({ parentId }) => parentId));
+  const isBody = ({ id, type }: (typeof all)[number]) => runsBody(type) || parents.has(id);
+  const bySource = grouped(graph.edges);
+  const outputs = new Map(all.map((node) => [node.id, outputsOf(node, bySource.get(node.id) ?? [])]));
+  const edges = Object.values(graph.edges).flatMap(({ sourceNodeId: from, targetNodeId: to, sourceOutputKey = "" }) => {
+    const node = graph.nodes[from];
+    const keys = outputs.get(from);
+    return node && keys ? [{ from, to, fromTop: outputTop(keys.indexOf(sourceOutputKey), keys.length, isBody(node)), toTop: card.height / 2 }] : [];
+  });
+  const nodes = all.map((node) => {
+    const { width, height } = sizes.get(node.id) as { width: number; height: number };
+    return { id: node.id, parentId: node.parentId, isBody: isBody(node), width, height };
+  });
+  return { nodes, edges, inset, empty: emptyBody, grid };
 }
 
 /** Finds where nodes stand from left to right without crossing more edges than they must. It takes a while, and so a worker does it. */
