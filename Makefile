@@ -106,6 +106,10 @@ e2e: deploy/browser/node_modules $(CONSOLE)/node_modules ## Drive the console, p
 pictures: deploy/browser/node_modules ## Take the pictures of the console that README shows
 	SLUICE_TEST_BROWSER=1 SLUICE_STORY=tour SLUICE_PICTURES=$(CURDIR)/deploy/browser/pictures go test -count=1 -run '^TestTheConsoleInABrowser$$/^SQLite$$' ./deploy/browser
 
+.PHONY: sequences
+sequences: deploy/browser/node_modules ## Write what each story of the console showed, picture by picture, into bin/sequences (STORY=part of a name)
+	SLUICE_TEST_BROWSER=1 SLUICE_STORY=$(STORY) SLUICE_SEQUENCES=$(CURDIR)/bin/sequences go test -count=1 -v -timeout 20m -run '^TestTheConsoleInABrowser$$/^SQLite$$' ./deploy/browser
+
 $(CONSOLE)/node_modules: $(CONSOLE)/package-lock.json
 	cd $(CONSOLE) && npm ci --loglevel=error --no-audit --no-fund
 	@touch $@

@@ -1,17 +1,19 @@
 // Drives the console as a person does, story by story: each file of stories/ is one, in the order of their names. The first is that of a newcomer,
 // who comes in by the link of sluice dev; each other one begins on the overview of a tenant of its own with the example workflow, so that none
-// depends on another. Standard input is {executable, url, link, key, control, pictures, failures, looks, only, again}: link signs in, key is the secret
-// key of the newcomer's tenant, control restarts the gateway and runs commands, pictures is a folder for pictures or empty, failures one for those of
-// stories that fail, looks are colour schemes and widths, again says that the stories were told with another database. Standard output is {findings, lines}: by story a list of texts, and a table of figures.
+// depends on another. Standard input is {executable, url, link, key, control, pictures, sequences, failures, looks, only, again}: link signs in, key is
+// the secret key of the newcomer's tenant, control restarts the gateway and runs commands, pictures is a folder for pictures or empty, sequences one
+// for what each story showed, failures one for pictures of stories that fail, looks are colour schemes and widths, again says that the stories were told
+// with another database. Standard output is {findings, lines}: by story a list of texts, and a table of figures.
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { chromium } from "playwright-core";
+import { sequence } from "./sequences.mjs";
 import { vitals } from "./vitals.mjs";
 
-const { executable, url, link, key: newcomersKey, control, pictures, failures, looks, only, again } = JSON.parse(await text(process.stdin));
+const { executable, url, link, key: newcomersKey, control, pictures, sequences, failures, looks, only, again } = JSON.parse(await text(process.stdin));
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const viewports = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } };
 if (pictures) mkdirSync(pictures, { recursive: true });
@@ -79,6 +81,7 @@ for (const file of stories) {
   const found = [];
   const tolerated = [];
   const refused = []; // the last answers that were no success
+  const shownPictures = sequences ? sequence(join(sequences, name)) : undefined;
 
   /** Opens a page whose mistakes fail the story. */
   const newPage = async (context) => {
@@ -95,34 +98,38 @@ for (const file of stories) {
     await page.exposeFunction("policyViolated", (what) => found.push(`policy: ${what}`));
     await page.addInitScript(() => addEventListener("securitypolicyviolation", (e) => globalThis.policyViolated(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`)));
     await figures.watch(page);
+    await shownPictures?.follow(page);
     return page;
   };
   const page = await newPage(signedIn);
 
   const settled = (shown) => shown.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
 
-  /** Asks axe about what is shown now, in each look, and takes a picture of it. */
+  /** Asks axe about what a page or a frame shows now, in each look, and takes a picture of the page. */
   const examine = async (as, shown = page) => {
     if (looks.length === 0) return;
+    const whole = shown.parentFrame ? shown.page() : shown;
+    shownPictures?.pause(true);
     await shown.evaluate(() => void (globalThis.isExamined = true));
     await shown.evaluate(axe);
     for (const [at, [colorScheme, width]] of looks.entries()) {
-      await shown.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await shown.setViewportSize(viewports[width]);
+      await whole.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await whole.setViewportSize(viewports[width]);
       await settled(shown); // parts notice that they scroll once they were laid out
-      if (pictures) await shown.screenshot({ path: join(pictures, `${as}-${colorScheme}-${width}.png`) });
+      if (pictures) await whole.screenshot({ path: join(pictures, `${as}-${colorScheme}-${width}.png`) });
       const runOnly = at === 0 ? allRules : { type: "rule", values: [...(colorScheme === looks[0][0] ? [] : rulesOf.colour), ...(width === looks[0][1] ? [] : rulesOf.width)] };
       const { violations } = await shown.evaluate((runOnly) => axe.run(document, { runOnly, resultTypes: ["violations"] }), runOnly);
       for (const v of violations) found.push(`axe, ${as} ${colorScheme} ${width}: ${v.id}: ${v.nodes.map((n) => `${n.html} (${n.failureSummary})`).join(" ")}`.slice(0, 1500));
       if (await shown.evaluate(() => document.documentElement.scrollWidth > innerWidth)) found.push(`${as} ${colorScheme} ${width}: it scrolls sideways`);
     }
-    await shown.emulateMedia({ colorScheme: looks[0][0], reducedMotion: "no-preference" });
-    await shown.setViewportSize(viewports.wide);
+    await whole.emulateMedia({ colorScheme: looks[0][0], reducedMotion: "no-preference" });
+    await whole.setViewportSize(viewports.wide);
     await settled(shown);
     await shown.evaluate(() => {
       globalThis.isExamined = false;
       globalThis.examinedUntil = performance.now(); // what happened before is told late on a busy machine
     });
+    shownPictures?.pause(false);
   };
 
   /** Takes one picture for README, in one look. */
@@ -168,6 +175,7 @@ for (const file of stories) {
     found.push(`${describe(failure, file)}\nat ${page.url()}; picture: ${picture}${refused.length > 0 ? `; refused before: ${refused.slice(-5).join(", ")}` : ""}`);
   }
   await page.close();
+  await shownPictures?.end();
   findings[name] = found;
   process.stderr.write(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s${findings[name].length > 0 ? ", with findings" : ""}\n`);
 }

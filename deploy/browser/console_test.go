@@ -28,7 +28,7 @@ var (
 var looks = [][2]string{{"light", "wide"}, {"dark", "wide"}, {"light", "narrow"}, {"dark", "narrow"}}
 
 // TestTheConsoleInABrowser tells the stories of stories/ against the real binary. SLUICE_PICTURES is a folder for pictures of all pages,
-// SLUICE_STORY the part of a name that one story has. Pictures of stories that failed are in bin/e2e.
+// SLUICE_SEQUENCES one for what each story showed, picture by picture, and SLUICE_STORY the part of a name that one story has. Pictures of stories that failed are in bin/e2e.
 func TestTheConsoleInABrowser(t *testing.T) {
 	executable := findBrowser(t)
 	dir := t.TempDir()
@@ -38,7 +38,7 @@ func TestTheConsoleInABrowser(t *testing.T) {
 	}
 	var failed []string
 	t.Run("SQLite", func(t *testing.T) {
-		failed = append(failed, tellStories(t, binary, "sqlite:"+dir+"/a.db", map[string]any{"executable": executable, "pictures": os.Getenv("SLUICE_PICTURES"), "looks": looks})...)
+		failed = append(failed, tellStories(t, binary, "sqlite:"+dir+"/a.db", map[string]any{"executable": executable, "pictures": os.Getenv("SLUICE_PICTURES"), "sequences": os.Getenv("SLUICE_SEQUENCES"), "looks": looks})...)
 	})
 	t.Run("PostgreSQL", func(t *testing.T) { // the pages are the same, and have been examined, and what is of the browser alone was told
 		server, err := harness.StartPostgres(t.Context(), pgtest.Options{})
