@@ -126,7 +126,7 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (c *console) servePage(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin-allow-popups") // the page learns when a window that it opened is closed
 	c.write(w, c.page, "'none'")
 }
 
