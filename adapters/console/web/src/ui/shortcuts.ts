@@ -51,7 +51,10 @@ export function listenToKeys(): () => void {
     if (event.altKey || event.defaultPrevented || event.repeat) return;
     if (!hasModifier && (isTyping(event.target) || document.querySelector('[role="dialog"],[role="alertdialog"],[role="menu"]'))) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    if (hasModifier && (key === "z" || key === "y") && hasOwnUndo(event.target)) return;
+    if (hasModifier && (key === "z" || key === "y") && hasOwnUndo(event.target)) {
+      if (!isTyping(event.target)) event.preventDefault(); // or the browser changes the field that somebody typed in before, wherever it is
+      return;
+    }
     const { found, rest: next } = match(shortcuts(), hasModifier ? "" : rest, hasModifier ? `mod+${key}` : key);
     rest = next;
     clearTimeout(timer);

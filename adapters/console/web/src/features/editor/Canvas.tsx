@@ -1,6 +1,16 @@
 import "@xyflow/react/dist/base.css";
 import { useLingui } from "@lingui/react/macro";
-import { Background, type Connection, Controls, type Edge, type FinalConnectionState, MiniMap, ReactFlow, useReactFlow } from "@xyflow/react";
+import {
+  Background,
+  type Connection,
+  Controls,
+  type Edge,
+  type FinalConnectionState,
+  MiniMap,
+  ReactFlow,
+  useReactFlow,
+  useStore,
+} from "@xyflow/react";
 import { Plus } from "lucide-react";
 import { type DragEvent, type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "@/ui";
@@ -12,7 +22,7 @@ import { canReconnect, type Ends, type Graph, refusal } from "./model";
 import { NodeBody, NodeCard } from "./NodeCard";
 import { dragged as draggedType } from "./Palette";
 import { newShower, outputOf, type ShownEdge, type ShownNode } from "./shown";
-import { Wire } from "./Wire";
+import { farAway, Wire } from "./Wire";
 
 const nodeTypes = { card: NodeCard, body: NodeBody };
 const edgeTypes = { wire: Wire };
@@ -36,6 +46,7 @@ export function Canvas() {
   const edges = useMemo(() => shower.edgesOf(graph, selectedEdges), [shower, graph, selectedEdges]);
   const box = useRef<HTMLElement>(null);
   useCanvasKeys(box);
+  useTouchedEnds(box);
   useReveal(box, graph, selectedNodes);
 
   const endDrag = (moved: ShownNode[]) => {
@@ -109,7 +120,7 @@ export function Canvas() {
           reconnected.current = undefined;
         }}
         edgesReconnectable={!isReadOnly}
-        reconnectRadius={12}
+        reconnectRadius={isTouched ? 20 : 12}
         isValidConnection={isPossible}
         onDragOver={(event) => event.preventDefault()}
         onDrop={dropType}
@@ -134,7 +145,7 @@ export function Canvas() {
           "minimap.ariaLabel": t`Map of the graph`,
         }}
       >
-        <Background gap={grid * 3} color="var(--line)" />
+        <Dots />
         <Controls
           showInteractive={false}
           className="overflow-hidden rounded-md border border-line bg-panel shadow-sm [&>button]:flex [&>button]:size-8 [&>button]:items-center [&>button]:justify-center [&>button]:hover:bg-hover [&_svg]:size-3.5 [&_svg]:fill-current"
@@ -144,6 +155,30 @@ export function Canvas() {
       {nodes.length === 0 && !isReadOnly && <Beginning onAdd={() => view.setState({ adding: {} })} />}
     </section>
   );
+}
+
+const isTouched = matchMedia("(pointer: coarse)").matches;
+
+/** Lets a finger drag the ends of edges, too: React Flow follows it, but begins with a mouse alone. */
+function useTouchedEnds(box: RefObject<HTMLElement | null>) {
+  useEffect(() => {
+    const canvas = box.current;
+    const begin = (event: TouchEvent) => {
+      const [touch] = event.touches;
+      if (!touch || event.touches.length > 1 || !(event.target as Element).closest(".react-flow__edgeupdater")) return;
+      event.preventDefault(); // or the browser scrolls, or makes up a mouse afterwards
+      const { clientX, clientY } = touch;
+      event.target?.dispatchEvent(new MouseEvent("mousedown", { bubbles: true, cancelable: true, button: 0, clientX, clientY }));
+    };
+    canvas?.addEventListener("touchstart", begin, { passive: false });
+    return () => canvas?.removeEventListener("touchstart", begin);
+  }, [box]);
+}
+
+/** The grid. From far away its thousands of dots would be drawn anew with each frame, and be a grey haze. */
+function Dots() {
+  const isNear = useStore(({ transform: [, , zoom] }) => zoom > farAway);
+  return isNear && <Background gap={grid * 3} color="var(--line)" />;
 }
 
 /** Moves the view to a node that was added beside it, or at which something happens in a simulation. */

@@ -5,6 +5,7 @@ import { changeEdge, reconnect, removeSelected } from "./actions";
 import { canFail, outputsOf, typeOf } from "./catalogue";
 import { useEditor, useFindings, useGraph, useIsReadOnly } from "./context";
 import { EdgeOwner, ExpressionField } from "./ExpressionField";
+import { focusOnShown } from "./keys";
 import { canReconnect, type EdgeChange, type Ends, type GraphEdge } from "./model";
 import { useOutputName } from "./NodeCard";
 import { FindingList } from "./NodePanel";
@@ -25,6 +26,10 @@ export function EdgePanel({ id, edge }: { id: string; edge: GraphEdge }) {
   const members = Object.keys(typeOf(editor.types, source)?.outputSchema ?? {});
   const outputs = [...new Set(["", ...outputsOf(source, Object.values(edges)), ...(canFail(source) ? ["onError"] : []), ...members])];
   const change = (changed: EdgeChange) => changeEdge(editor, id, changed);
+  const close = () => {
+    editor.view.setState({ edges: [] });
+    focusOnShown(id);
+  };
   /** The nodes at which an end of it could be. */
   const ends = (endsAt: (nodeId: string) => Ends, now: string) =>
     Object.fromEntries(
@@ -46,7 +51,7 @@ export function EdgePanel({ id, edge }: { id: string; edge: GraphEdge }) {
           {source.name} → {target.name}
         </h2>
         {!isReadOnly && <IconButton icon={Trash2} label={t`Delete the edge`} onClick={() => removeSelected(editor)} />}
-        <IconButton icon={X} label={t`Close`} onClick={() => editor.view.setState({ edges: [] })} />
+        <IconButton icon={X} label={t`Close`} onClick={close} />
       </header>
       <Scroll label={t`Configuration`} className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
         <FindingList findings={findings.filter(({ isWarning, path }) => isWarning || path === "")} />

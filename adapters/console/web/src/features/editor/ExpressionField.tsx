@@ -25,13 +25,15 @@ type CodeProps = {
   isProgram?: boolean;
   /** Whether it is text with expressions in it: {{ … }}. */
   isTemplate?: boolean;
+  /** Whether it is handed over as it is, so that there is nothing to ask the server. */
+  isLiteral?: boolean;
   isLine?: boolean;
   placeholder?: string;
   field?: { id?: string; "aria-describedby"?: string; "aria-invalid"?: true };
 };
 
 /** An editor for an expression, or for text with some: the server says what could come next, and what it gives with the data of the last run. */
-export function Code({ name, label, value, onChange, isProgram = false, field = {}, ...rest }: CodeProps) {
+export function Code({ name, label, value, onChange, isProgram = false, isLiteral = false, field = {}, ...rest }: CodeProps) {
   const isReadOnly = useIsReadOnly();
   const complete = useComplete(name);
   const { id, "aria-describedby": described, "aria-invalid": isInvalid } = field;
@@ -54,7 +56,7 @@ export function Code({ name, label, value, onChange, isProgram = false, field = 
       onChange={({ target }) => onChange(target.value)}
     />
   );
-  const isAsked = !isReadOnly && !isProgram;
+  const isAsked = !isReadOnly && !isProgram && !isLiteral;
   return (
     <>
       <Suspense fallback={plain}>

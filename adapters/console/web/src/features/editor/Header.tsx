@@ -120,7 +120,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
             <IconButton icon={Undo2} label={t`Undo`} disabled={!canUndo} onClick={editing.undo} />
             <IconButton icon={Redo2} label={t`Redo`} disabled={!canRedo} onClick={editing.redo} />
             <IconButton icon={WandSparkles} label={t`Tidy up`} disabled={isEmpty} onClick={() => void tidy().catch(toastError)} />
-            <Button icon={Plus} label={<span className="max-sm:sr-only">{t`Add a node`}</span>} onClick={add} />
+            <Button id="add" icon={Plus} label={<span className="max-sm:sr-only">{t`Add a node`}</span>} onClick={add} />
           </>
         )}
         {findings.length > 0 && (
@@ -129,6 +129,7 @@ export function Header({ workflow }: { workflow: Schemas["Workflow"] }) {
             className={errors > 0 ? "text-danger" : "text-warn"}
             aria-expanded={Boolean(isListing)}
             label={findings.length}
+            id="problems"
             aria-label={t`Problems: ${findings.length}`}
             title={t`Problems`}
             onClick={() => view.setState({ isListingProblems: !isListing })}

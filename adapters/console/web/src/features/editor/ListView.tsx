@@ -55,6 +55,7 @@ function Row({ node, depth, onConnect }: { node: GraphNode; depth: number; onCon
       <Icon aria-hidden className="size-4 shrink-0 text-accent" />
       <button
         type="button"
+        data-id={node.id}
         aria-current={isSelected || undefined}
         className="min-h-6 min-w-0 truncate text-left font-medium hover:underline"
         onClick={() => view.setState({ nodes: [node.id], edges: [], adding: undefined, takesFocus: true })}
@@ -75,6 +76,7 @@ function Row({ node, depth, onConnect }: { node: GraphNode; depth: number; onCon
         <button
           key={id}
           type="button"
+          data-id={id}
           className="inline-flex min-h-6 items-center gap-1 rounded border border-line px-1.5 text-xs hover:bg-hover"
           onClick={() => view.setState({ nodes: [], edges: [id], adding: undefined })}
         >

@@ -9,6 +9,7 @@ import { useEditor, useFindings, useGraph, useIsReadOnly } from "./context";
 import { FieldOwner } from "./ExpressionField";
 import { Help, RemoveItem, SchemaFields } from "./fields";
 import type { Finding } from "./findings";
+import { focusOnShown } from "./keys";
 import type { GraphNode, NodeChange } from "./model";
 import { TryNode } from "./TryNode";
 import { isRecord } from "./values";
@@ -38,6 +39,10 @@ export function NodePanel({ node }: { node: GraphNode }) {
     if (isCase) editor.editing.run({ do: "removeCase", node: node.id, at });
     return isCase;
   };
+  const close = () => {
+    editor.view.setState({ nodes: [] });
+    focusOnShown(node.id);
+  };
   const schemas = { ...type?.configSchema };
   // A form says itself what it asks for.
   if (node.type === "input" && isRecord(node.config.form) && Object.keys(node.config.form).length > 0) {
@@ -56,7 +61,7 @@ export function NodePanel({ node }: { node: GraphNode }) {
         <Icon aria-hidden className="size-4.5 shrink-0 text-accent" />
         <h2 className="min-w-0 flex-1 truncate font-semibold">{type?.name ?? node.type}</h2>
         {!isReadOnly && <IconButton icon={Trash2} label={t`Delete the node`} onClick={() => removeSelected(editor)} />}
-        <IconButton icon={X} label={t`Close`} onClick={() => editor.view.setState({ nodes: [] })} />
+        <IconButton icon={X} label={t`Close`} onClick={close} />
       </header>
       <Scroll label={t`Configuration`} className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
         {type?.description && <p className="text-xs text-quiet">{type.description}</p>}

@@ -4,6 +4,7 @@ import { CircleAlert, TriangleAlert, X } from "lucide-react";
 import { IconButton } from "@/ui";
 import { useEditor, useGraph } from "./context";
 import type { Finding } from "./findings";
+import { focusOnButton } from "./keys";
 
 /** What the server found; each leads to where it is. */
 export default function Problems() {
@@ -23,12 +24,16 @@ export default function Problems() {
     const shown = of === "node" ? [id] : edge ? [edge.sourceNodeId, edge.targetNodeId] : [];
     void fitView({ nodes: shown.map((one) => ({ id: one })), maxZoom: 1, duration: 200 });
   };
+  const close = () => {
+    view.setState({ isListingProblems: false });
+    focusOnButton("problems");
+  };
   const sorted = [...findings].sort((a, b) => Number(a.isWarning) - Number(b.isWarning));
   return (
     <section aria-label={t`Problems`} className="flex max-h-48 flex-col border-t border-line bg-panel">
       <header className="flex items-center gap-2 py-1 pr-2 pl-4">
         <h2 className="flex-1 font-semibold">{t`Problems`}</h2>
-        <IconButton icon={X} label={t`Close the problems`} onClick={() => view.setState({ isListingProblems: false })} />
+        <IconButton icon={X} label={t`Close the problems`} onClick={close} />
       </header>
       <ul className="min-h-0 overflow-y-auto px-2 pb-2">
         {sorted.map((finding) => (

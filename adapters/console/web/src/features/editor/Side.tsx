@@ -4,6 +4,7 @@ import { lazy } from "react";
 import { Button, IconButton, toast } from "@/ui";
 import { copySelected, removeSelected } from "./actions";
 import { useEditor, useGraph, useIsReadOnly, useView } from "./context";
+import { focusOnButton } from "./keys";
 import { Palette } from "./Palette";
 import { Part } from "./Part";
 
@@ -43,6 +44,10 @@ export function Side() {
   const isTriggers = Boolean(isListingTriggers) && adding === undefined && count === 0;
   const isPalette = !isTriggers && (adding !== undefined || count === 0);
   if (isPalette && isReadOnly) return null;
+  const closePalette = () => {
+    view.setState({ adding: undefined });
+    focusOnButton("add");
+  };
   const isAsked = isTriggers || adding !== undefined || count > 0;
   return (
     <aside
@@ -54,7 +59,7 @@ export function Side() {
           {adding && (
             <header className="flex items-center gap-2 pt-2 pr-2 pl-4">
               <h2 className="flex-1 font-semibold">{adding.insertion ? t`What comes next?` : t`Add a node`}</h2>
-              <IconButton icon={X} label={t`Close`} onClick={() => view.setState({ adding: undefined })} />
+              <IconButton icon={X} label={t`Close`} onClick={closePalette} />
             </header>
           )}
           <Palette key={String(adding !== undefined)} />

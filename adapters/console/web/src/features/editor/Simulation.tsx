@@ -5,6 +5,7 @@ import { type Schemas, useTenant } from "@/api";
 import { nodeStates, runStates } from "@/parts";
 import { Button, duration, ErrorPanel, IconButton, inputLook, Json, Scroll, StateBadge, toast, useShortcut } from "@/ui";
 import { useEditor, useGraph, useView } from "./context";
+import { focusOnButton } from "./keys";
 import type { Graph } from "./model";
 import { useOutputName } from "./NodeCard";
 import { PastRun, useInitialEvent } from "./PastRun";
@@ -72,7 +73,7 @@ export default function Simulation() {
   };
   const close = () => {
     view.setState({ isSimulating: false });
-    document.getElementById("simulate")?.focus();
+    focusOnButton("simulate");
   };
   const step = (to: number) => {
     setPlaying(false);

@@ -39,6 +39,7 @@ import {
   toastError,
 } from "@/ui";
 import { useEditor, useSession } from "./context";
+import { focusOnButton } from "./keys";
 
 type Hook = Schemas["Hook"];
 /** What is made or changed right now, and what was made and is shown. */
@@ -62,7 +63,7 @@ export default function Triggers() {
   useEffect(() => heading.current?.focus(), []);
   const leave = () => {
     view.setState({ isListingTriggers: undefined });
-    document.getElementById("triggers")?.focus();
+    focusOnButton("triggers");
   };
   /** A trigger belongs to a version: one that was never saved is, first. */
   const add = async () => {

@@ -5,7 +5,7 @@ import { memo } from "react";
 import { useEditor, useFindings, useIsReadOnly, useView } from "./context";
 import type { ShownEdge } from "./shown";
 
-const farAway = 0.5; // zoom, below which buttons are too small to be pressed
+export const farAway = 0.5; // zoom, below which buttons are too small to be pressed
 
 /** An edge, with its label and a button that puts a node in between. */
 export const Wire = memo(function Wire({ id, selected, data, ...ends }: EdgeProps<ShownEdge>) {

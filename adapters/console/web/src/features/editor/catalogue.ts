@@ -66,10 +66,10 @@ function branchesOf({ type, config }: GraphNode): string[] {
   return type === "return" ? [] : [""];
 }
 
-const withoutTemplates = new Set(["wait", "waitForEvent", "condition", "switch", "transform", "forEach", "code"]);
+const withTemplates = new Set(["input", "httpRequest", "callWorkflow", "return"]);
 
-/** Says whether the texts that a node is configured with may have expressions in them: {{ … }}. */
-export const hasTemplates = ({ type }: GraphNode) => !withoutTemplates.has(type) && !startsRuns(type);
+/** Says whether the texts that a node is configured with may have expressions in them: {{ … }}. Those of custom nodes are handed over as they are. */
+export const hasTemplates = ({ type, version }: GraphNode) => withTemplates.has(type) && !(type === "input" && version === "1.0.0");
 
 /** A new node of a type, under an identifier that expressions can name. */
 export function newNode(graph: Graph, entry: NodeType, position: { x: number; y: number }, parentId?: string): GraphNode {

@@ -144,6 +144,17 @@ function EnumField({ schema, value, onChange, base }: Props & Base) {
   );
 }
 
+/** Says that a text is handed over as it stands there, beside what the field is for. */
+function LiteralHelp({ help }: { help?: ReactNode }) {
+  const { t } = useLingui();
+  return (
+    <>
+      {help}
+      <span className="block text-xs text-warn">{t`Expressions are not filled in here: the node gets the text as it is.`}</span>
+    </>
+  );
+}
+
 /** A value that is written: text, a number, an expression, JSON. What was typed stays as it is while it means the same. */
 function WrittenField({ name, schema, value, onChange, base }: Props & Base) {
   const node = useGraph().nodes[use(FieldOwner)];
@@ -164,7 +175,9 @@ function WrittenField({ name, schema, value, onChange, base }: Props & Base) {
   const isLong = (isJSON && schema.widget !== "text") || text.includes("\n") || schema.widget === "textarea";
   if (node && hasTemplates(node) && name.startsWith("config.") && schema.type !== "number" && !schema.secret)
     return <ExpressionField {...base} placeholder={placeholder} value={text} onChange={change} isTemplate isLine={!isLong} />;
-  const field = { ...base, placeholder, isCode, value: text };
+  const isLiteral = node && name.startsWith("config.") && text.includes("{{");
+  const help = isLiteral ? <LiteralHelp help={base.help} /> : base.help;
+  const field = { ...base, help, placeholder, isCode, value: text };
   if (isLong) {
     const lines = text.split("\n").length;
     const rows = Math.min(18, Math.max(lines, 3));
@@ -226,7 +239,8 @@ function ArrayField({ name, schema, value, onChange, base }: Props & Base) {
 /** Names and their values, such as headers. Those of a mapping are expressions. */
 function PairsField({ value, onChange, base, name }: Props & Base) {
   const { t } = useLingui();
-  const isMapping = useGraph().nodes[use(FieldOwner)]?.type === "transform";
+  const node = useGraph().nodes[use(FieldOwner)];
+  const isMapping = node?.type === "transform";
   const of = isRecord(value) ? value : {};
   const [rows, setRows] = useState(() => Object.entries(of).map(([key, one]) => [key, textOfValue(one)] as [string, string]));
   const made = (pairs: [string, string][]) => Object.fromEntries(pairs.filter(([key]) => key !== "").map(([key, text]) => [key, readValue(text)]));
@@ -259,6 +273,7 @@ function PairsField({ value, onChange, base, name }: Props & Base) {
                   label={t`Value of ${key || at + 1}`}
                   placeholder={t`Value`}
                   isTemplate={!isMapping}
+                  isLiteral={!isMapping && !(node && hasTemplates(node))}
                   isLine
                   value={text}
                   onChange={(next) => put(at, 1, next)}

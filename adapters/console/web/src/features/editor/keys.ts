@@ -12,6 +12,12 @@ const arrows: Record<string, { x: number; y: number }> = {
   ArrowDown: { x: 0, y: 1 },
 };
 
+/** Gives the focus back to the button that a panel was opened by, once it is closed. */
+export const focusOnButton = (id: "add" | "problems" | "simulate" | "triggers") => document.getElementById(id)?.focus();
+
+/** Gives the focus back to a node or an edge, in the graph or in the list. */
+export const focusOnShown = (id: string) => document.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"]`)?.focus();
+
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && Boolean(target.closest("input, textarea, select, [contenteditable=true], [role=dialog], [role=alertdialog]"));
 
