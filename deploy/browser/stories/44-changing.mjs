@@ -135,5 +135,19 @@ export default async ({ page, assert, examine, open, call }) => {
   await drawn("small", "send").waitFor();
   await saved();
   assert.deepEqual(await edgesNow(), [["small", undefined, "send"], ["sort", "case-0", "small"], ["sort", "case-2", "send"]]);
+
+  // An end of an edge is led elsewhere by a finger, too, once the edge is chosen.
+  await page.getByRole("complementary").getByRole("button", { name: "Close" }).click();
+  await drawn("small", "send").focus();
+  await page.keyboard.press("Enter");
+  const arrow = await middle(drawn("small", "send").locator(".react-flow__edgeupdater-target"));
+  await drag(arrow, await middle(card("sort").locator(".react-flow__handle-left")));
+  await page.waitForTimeout(300);
+  assert.deepEqual((await edgesNow())[0], ["small", undefined, "send"], "no edge may lead back");
+  const beginning = await middle(drawn("small", "send").locator(".react-flow__edgeupdater-source"));
+  await drag(beginning, await middle(card("sort").locator(".react-flow__handle[data-handleid='out:default']")));
+  await drawn("small", "send").waitFor({ state: "detached" });
+  await saved();
+  assert.deepEqual(await edgesNow(), [["sort", "case-0", "small"], ["sort", "case-2", "send"], ["sort", "default", "send"]]);
   await screen.send("Emulation.setTouchEmulationEnabled", { enabled: false });
 };

@@ -5,6 +5,8 @@ const node = (id, type, version, config) => ({ id, type, version, name: id, conf
 export const ofTheBrowser = true;
 
 export default async ({ page, assert, examine, open, call }) => {
+  const custom = { type: "acme.score", name: "Score", version: "1.0.0", endpoint: "https://score.example.com/", configSchema: { scale: { type: "string" }, tags: { type: "object", widget: "keyValue" } } };
+  assert.equal((await call("POST", "/custom-nodes", custom)).status, 201);
   const workflow = await (await call("POST", "/workflows", { name: "Greet" })).json();
   const draft = { workflowId: workflow.id, nodes: [node("greet", "transform", "1.0.0", { expression: "payload" })], edges: [] };
   const version = await (await call("POST", "/workflow-versions", draft)).json();
@@ -74,4 +76,20 @@ export default async ({ page, assert, examine, open, call }) => {
   await page.getByRole("alertdialog").getByRole("button", { name: "Publish" }).click();
   await page.getByRole("button", { name: "Make it active again" }).waitFor({ state: "detached" });
   assert.equal((await (await call("GET", `/workflow-versions/${version.id}`)).json()).isActive, true);
+
+  // A custom node gets its texts as they are: the field says so, and asks the server nothing about expressions.
+  const scoring = await (await call("POST", "/workflows", { name: "Score" })).json();
+  assert.equal((await call("POST", "/workflow-versions", { workflowId: scoring.id, nodes: [node("score", "acme.score", "1.0.0", {})], edges: [] })).status, 201);
+  const asked = [];
+  page.on("request", (request) => request.url().endsWith("/complete") && asked.push(request.postData()));
+  await open(`workflows/${scoring.id}/editor`);
+  await page.getByRole("region", { name: "Graph" }).locator(".react-flow__node").click();
+  await side.getByLabel(/^scale/i).pressSequentially("{{ payload.amount", { delay: 20 });
+  await side.getByText("Expressions are not filled in here").waitFor();
+  await side.getByRole("button", { name: /^Add to / }).click();
+  await side.getByLabel("Name 1").fill("kind");
+  await side.getByRole("textbox", { name: "Value of kind" }).pressSequentially("{{ payload.kind", { delay: 20 });
+  await saved();
+  await page.waitForTimeout(600); // longer than the editor waits until it asks
+  assert.deepEqual(asked, []);
 };

@@ -52,6 +52,23 @@ export default async ({ page, assert, examine, open, call }) => {
   assert.equal(await panel.getByRole("button", { name: "Simulate" }).isDisabled(), true);
   await examine("editor-event-problem");
 
+  // Undo within the simulation is the field's own; elsewhere it takes back what was changed in the workflow.
+  await card("Say thanks").click();
+  await page.getByRole("complementary").getByLabel("Name", { exact: true }).fill("Thank you");
+  await page.getByRole("status").getByText("Saved", { exact: true }).waitFor();
+  await event.pressSequentially("x");
+  await page.keyboard.press("Control+z");
+  await panel.getByRole("button", { name: "Next step" }).focus();
+  await page.keyboard.press("Control+z");
+  await page.waitForTimeout(200);
+  await card("Thank you").waitFor();
+  assert.equal(await event.inputValue(), '{ "amount": }');
+  await page.locator("main").focus();
+  await page.keyboard.press("Control+z");
+  await card("Say thanks").waitFor();
+  await page.getByRole("complementary").getByRole("button", { name: "Close" }).click();
+  assert.ok(await card("Say thanks").evaluate((element) => element === document.activeElement), "the focus is on the node whose panel was closed");
+
   // Without an answer the question expires; then a person answers it, and the night passes at once.
   await event.fill('{ "id": "order-8", "amount": 1500, "parcels": ["a", "b", "c"] }');
   await panel.getByRole("button", { name: "Simulate" }).click();
@@ -62,7 +79,14 @@ export default async ({ page, assert, examine, open, call }) => {
   await card("May it ship?").getByText("Waiting").waitFor();
   await panel.getByText("Answer May it ship?").click();
   await examine("editor-simulated-question");
-  await panel.getByRole("button", { name: "Yes", exact: true }).click();
+  const yes = panel.getByRole("button", { name: "Yes", exact: true });
+  const good = await event.inputValue();
+  await event.fill("{");
+  await yes.click();
+  await page.getByText("The event is no JSON.").waitFor();
+  await step("May it ship? waits");
+  await event.fill(good);
+  await yes.click();
   await step("May it ship? is completed");
   await next();
   await step("Until tomorrow waits");
@@ -113,6 +137,36 @@ export default async ({ page, assert, examine, open, call }) => {
   await panel.getByRole("button", { name: "Play", exact: true }).waitFor();
   assert.equal(await taken(), 4);
   await examine("editor-simulated");
+
+  // Closed panels leave the focus with what they were opened by.
+  const hasFocus = async (button) => assert.ok(await button.evaluate((element) => element === document.activeElement), `${button} has the focus`);
+  await panel.getByRole("button", { name: "Close the simulation" }).click();
+  await hasFocus(page.getByRole("button", { name: "Simulate", exact: true }));
+  await page.getByRole("button", { name: "Triggers", exact: true }).click();
+  await page.getByRole("complementary").getByRole("button", { name: "Close" }).click();
+  await hasFocus(page.getByRole("button", { name: "Triggers", exact: true }));
+  await page.getByRole("button", { name: "Add a node", exact: true }).click();
+  await page.getByRole("complementary").getByRole("button", { name: "Close" }).click();
+  await hasFocus(page.getByRole("button", { name: "Add a node", exact: true }));
+  await graph.locator(".react-flow__edge").first().focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("complementary").getByRole("button", { name: "Close" }).click();
+  await hasFocus(graph.locator(".react-flow__edge").first());
+
+  // An event that is typed before the one of the run has come stays.
+  let arrive;
+  const arrived = new Promise((done) => (arrive = done));
+  await page.route(`**/runs/${small.id}`, async (route) => {
+    await arrived;
+    await route.continue();
+  });
+  await open(`workflows/${workflow.id}/editor?run=${small.id}`);
+  await event.fill(good);
+  const late = page.waitForResponse(`**/runs/${small.id}`);
+  arrive();
+  await (await late).finished();
+  await page.waitForTimeout(200);
+  assert.equal(await event.inputValue(), good);
 
   // Nothing of it was kept; then it runs for real, with the event as it stands there.
   assert.equal((await (await call("GET", `/runs?workflowId=${workflow.id}`)).json()).total, 1);

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 const others = createServer((request, response) => {
   const url = new URL(request.url, `http://${request.headers.host}`);
   if (url.pathname === "/authorize") {
+    response.setHeader("Cross-Origin-Opener-Policy", "same-origin"); // as some do: the page that opened the window cannot see it any more
     const back = new URL(url.searchParams.get("redirect_uri"));
     back.searchParams.set("state", url.searchParams.get("state"));
     back.searchParams.set("code", "a-code");
@@ -64,10 +65,16 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
     await dialog.getByRole("button", { name: "Create the connection" }).click();
     await page.getByRole("dialog", { name: "Connect Contacts" }).waitFor();
     await examine("editor-consent");
-    const popup = page.context().waitForEvent("page");
-    await dialog.getByRole("button", { name: "Connect", exact: true }).click();
-    const consent = await popup;
-    await dialog.getByText("Waiting for your consent").waitFor();
+    const connect = async () => {
+      const popup = page.context().waitForEvent("page");
+      await dialog.getByRole("button", { name: "Connect", exact: true }).click();
+      await dialog.getByText("Waiting for your consent").waitFor();
+      return popup;
+    };
+    const given = await connect();
+    await given.close();
+    await dialog.getByText("Waiting for your consent").waitFor({ state: "detached" }); // at once, and not when the link ends
+    const consent = await connect();
     await consent.getByRole("link", { name: /^Continue to/ }).click();
     await consent.getByText("You can close this window").waitFor();
     await consent.close();
@@ -119,6 +126,7 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
     assert.equal((await fetch(hookUrl, { method: "POST", body: "{}" })).status, 401);
     await dialog.getByRole("button", { name: "I have copied it" }).click();
     await row("Pushes").getByText("GitHub").waitFor();
+    assert.equal(await row("Pushes").getByRole("button", { name: /^Copy the address/ }).count(), 0, "a hook's address is shown once");
     assert.ok(!(await page.content()).includes(hookUrl));
     await side.getByText("They start nothing before the workflow is published").waitFor();
     await row("Nightly").getByRole("button", { name: "Actions for Nightly" }).click();
@@ -130,6 +138,19 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
     await row("Orders").getByRole("button", { name: "Actions for Orders" }).click();
     await page.getByRole("menuitem", { name: "Switch off" }).click();
     await row("Orders").getByText("Off", { exact: true }).waitFor();
+    // A hook that is switched off, or was made for a call, is shown as such.
+    const pushes = (await (await call("GET", `/triggers?workflowId=${workflow.id}`)).json()).items.find(({ name }) => name === "Pushes");
+    assert.equal((await call("PATCH", `/triggers/${pushes.id}/hook`, { isActive: false })).status, 200);
+    await row("Pushes").getByRole("button", { name: "Actions for Pushes" }).click();
+    await page.getByRole("menuitem", { name: "Edit the hook" }).click();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await row("Pushes").getByText("Off", { exact: true }).waitFor();
+    await row("Orders").getByRole("button", { name: "Actions for Orders" }).click();
+    await page.getByRole("menuitem", { name: "Create a hook" }).click();
+    await dialog.getByLabel("The sender's signing secret").fill("a secret of GitHub");
+    await dialog.getByRole("button", { name: "Create the hook" }).click();
+    await dialog.getByRole("button", { name: "I have copied it" }).click();
+    await row("Orders").getByText("A hook").waitFor();
     await examine("editor-triggers");
     const triggers = (await (await call("GET", `/triggers?workflowId=${workflow.id}`)).json()).items;
     assert.deepEqual(triggers.map(({ name, type, isActive, workflowVersionId }) => [name, type, isActive, workflowVersionId]).sort(), [
