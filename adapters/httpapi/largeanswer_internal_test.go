@@ -174,7 +174,7 @@ func TestALargeAnswerIsThatOfItsPartsInOne(t *testing.T) {
 				return map[string]any{"seq": seq, "type": kind, "at": "2027-01-01T00:00:00.000Z"}
 			}
 			value, want = body, whole(t, body, r, body.nodes, map[string]any{
-				"history": []any{entry(1, "run.started"), entry(2, "run.failed")}, "open": []any{"a", "b"},
+				"history": []any{entry(1, "run.started"), entry(2, "run.failed")}, "loops": []any{}, "open": []any{"a", "b"},
 				"effects": []any{map[string]any{
 					"nodeId": "n0", "type": "", "attempt": 0.0, "at": "2027-01-01T00:00:00.000Z", "idempotencyKey": "", "input": map[string]any{"a": 1.5},
 					"config": nil, "mayRepeat": false,

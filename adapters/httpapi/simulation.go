@@ -64,6 +64,12 @@ func (a *API) simulateIn(ctx, waiting context.Context, intake, held *stream.Rese
 		for _, input := range found.Inputs {
 			size += len(input)
 		}
+		for _, input := range found.ItemInputs {
+			size += len(input)
+		}
+		if found.Item != nil {
+			size += weight(found.Item.Run, 0)
+		}
 		size = weight(found.Run, size)
 	case errors.As(err, &before) && len(before.Answer) > smallRun:
 		size = len(before.Answer)
@@ -99,6 +105,13 @@ func readSimulation(body jsonread.Object) run.SimulationCall {
 		}
 		for _, answer := range list.Objects(&r) {
 			call.Answers[workflow.NodeID(name)] = append(call.Answers[workflow.NodeID(name)], readAnswer(answer, &r))
+		}
+	}
+	if list, ok := body.OptionalArray("item", &r); ok {
+		for _, place := range list.Objects(&r) {
+			node, _ := place.String("nodeId", &r)
+			index, _ := place.Int("index", &r)
+			call.Shown = append(call.Shown, run.ItemPlace{Node: workflow.NodeID(node), Index: index})
 		}
 	}
 	call.Malformed = r.Violations()
@@ -171,6 +184,8 @@ type simulationBody struct {
 	nodes   []runNodeBody
 	history []entryBody
 	effects []effectBody
+	loops   []simulatedItemsBody
+	item    *simulatedItemBody
 	open    []string
 	context contextBody
 }
@@ -182,6 +197,11 @@ func (b simulationBody) EncodeTo(e *stream.Encoder) {
 	e.List("nodes", len(b.nodes), func(i int) { b.nodes[i].encodeTo(e) })
 	e.List("history", len(b.history), func(i int) { e.Value(&b.history[i]) })
 	e.List("effects", len(b.effects), func(i int) { e.Value(&b.effects[i]) })
+	e.List("loops", len(b.loops), func(i int) { e.Value(&b.loops[i]) })
+	if b.item != nil {
+		e.Name("item")
+		b.item.encodeTo(e)
+	}
 	e.List("open", len(b.open), func(i int) { e.Value(b.open[i]) })
 	b.context.encodeTo(e)
 	e.Close()
@@ -203,7 +223,7 @@ type effectBody struct {
 func renderSimulation(s inbound.Simulated) any {
 	body := simulationBody{
 		Status: string(s.Run.Status()), Error: renderFailure(s.Run.Failure()), nodes: renderRunNodes(inbound.ShownRun{Run: s.Run, Logs: s.Run.Logs(s.History)}),
-		open: texts(s.Open), context: renderContext(s.Run),
+		open: texts(s.Open), context: renderContext(s.Run), loops: renderSimulatedItems(s.Loops), item: renderSimulatedItem(s),
 	}
 	body.output, body.OutputOmitted = s.Run.Result(run.MaxOutput)
 	for i, n := range body.nodes {

@@ -49,7 +49,8 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 		Entity: c.EntityOr(s.random.ID), DedupeKey: key, Cause: subject.cause(), Payload: c.Payload(),
 	}
 	err = s.computing.DoWithAside(ctx, who.Tenant(), s.computing.Most(), func(aside execution.Aside) (err error) {
-		done, err = s.simulated(ctx, subject.version, registry, started, at, c.AnswersOr(subject.version.Pinned()), called, aside)
+		outside := run.Outside{Answers: c.AnswersOr(subject.version.Pinned()), Called: called, Shown: c.Shown}
+		done, err = s.simulated(ctx, subject.version, registry, started, at, outside, aside)
 		if who.May(tenant.ChangeVersion) != nil { // who may only read a version sees no secrets that stand in its nodes
 			for i, e := range done.Effects {
 				done.Effects[i].Config = workflow.ConfigWithoutSecrets(e.Config)
@@ -69,18 +70,18 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 }
 
 // simulated runs a version on a virtual clock.
-func (s *Service) simulated(ctx context.Context, ver *workflow.Version, types *node.Registry, started run.Start, at time.Time, answers map[workflow.NodeID][]run.Answer,
-	called map[workflow.ID]*run.Plan, aside execution.Aside,
+func (s *Service) simulated(ctx context.Context, ver *workflow.Version, types *node.Registry, started run.Start, at time.Time, outside run.Outside,
+	aside execution.Aside,
 ) (done inbound.Simulated, err error) {
 	err = s.plans.With(ctx, ver.Tenant(), run.Source{Version: ver.ID()}, ver.Graph(), types, aside, func(plan *run.Plan, aside execution.Aside) (err error) {
-		done.Trace, err = run.Simulate(plan, run.ID(s.random.ID(run.IDPrefix)), started, at, run.Outside{
-			Answers: answers, Called: called, Stop: func() error { return context.Cause(ctx) }, Compute: s.compute(ctx, aside),
-			Body: func(of *run.Plan, loop workflow.NodeID) *run.Plan { return s.plans.Body(of, loop, types) },
-		})
-		if err != nil {
+		outside.Stop, outside.Compute = func() error { return context.Cause(ctx) }, s.compute(ctx, aside)
+		outside.Body = func(of *run.Plan, loop workflow.NodeID) *run.Plan { return s.plans.Body(of, loop, types) }
+		if done.Trace, err = run.Simulate(plan, run.ID(s.random.ID(run.IDPrefix)), started, at, outside); err != nil {
 			return err
 		}
-		done.Inputs, err = done.Run.Inputs(plan)
+		if done.Inputs, err = done.Run.Inputs(plan); err == nil && done.Item != nil {
+			done.ItemInputs, err = done.Item.Run.Inputs(done.Item.Plan)
+		}
 		return err
 	})
 	return done, err

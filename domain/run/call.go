@@ -95,6 +95,7 @@ type SimulationCall struct {
 	Trigger trigger.ID // whose node to start at; empty for none
 	At      *time.Time // when the virtual clock begins; nil for now
 	Answers map[workflow.NodeID][]Answer
+	Shown   []ItemPlace // the item that is shown as a run of its own, by the nodes that it is below; empty for none
 }
 
 // AnswersOr are the answers of the call, and for nodes without any those that the version's

@@ -177,6 +177,7 @@ func (c SimulationCall) Check() error {
 		if c.At != nil && !r.Broken("startAt") {
 			r.Check(c.At.Year() >= minYear && c.At.Year() <= maxYear, "startAt", domain.NotAllowed, "must be in the years %d to %d", minYear, maxYear)
 		}
+		checkShown(r, c.Shown)
 		n := 0
 		for _, id := range slices.Sorted(maps.Keys(c.Answers)) {
 			n += len(c.Answers[id])

@@ -36,6 +36,9 @@ type Outside struct {
 	// node is left open.
 	Called map[workflow.ID]*Plan
 
+	// Shown is the item whose trace is kept: of a node, and then of one in its body, and so on.
+	Shown []ItemPlace
+
 	// Body makes the plan of the body of a node of a plan; nil leaves such nodes open.
 	Body func(of *Plan, loop workflow.NodeID) *Plan
 
@@ -53,6 +56,8 @@ type Trace struct {
 	Run     *Run              // as it was left: [Run.Input] and [Run.Output] say what each node got and gave
 	History []Entry           // in the order of the virtual clock
 	Effects []Effect          // those of items, too, in the same order
+	Loops   []SimulatedItems  // of nodes that run a body
+	Item    *ItemTrace        // the one that is shown; nil where the run did not come to it
 	Open    []workflow.NodeID // nodes that would need another answer to go on; none when the run has ended
 }
 
@@ -75,6 +80,9 @@ func Simulate(p *Plan, id ID, s Start, at time.Time, o Outside) (Trace, error) {
 		if !p.graph.Whole().Has(n) {
 			return Trace{}, unfit(answerPath(n, 0), domain.Unknown, "must be for a node of this version; there is no %q", n)
 		}
+	}
+	if err := o.checkShown(p); err != nil {
+		return Trace{}, err
 	}
 	if o.Answers = maps.Clone(o.Answers); o.Answers == nil {
 		o.Answers = make(map[workflow.NodeID][]Answer)
@@ -181,7 +189,7 @@ func (s *simulation) pass(to time.Time) {
 // one takes.
 func (s *simulation) below(p *Plan, r *Run, at time.Time, answers map[workflow.NodeID][]Answer) *simulation {
 	o := s.Outside
-	o.Answers = answers
+	o.Answers, o.Shown = answers, nil
 	b := newSimulation(p, r, at, o, s.spent)
 	b.above = s.above + s.run.Size()
 	s.spent.steps += stepsOfRun
@@ -252,15 +260,6 @@ func (s *simulation) step(f Fact) (Step, error) {
 	return step, nil
 }
 
-// spend counts what the simulation holds until its end.
-func (s *simulation) spend(bytes int64) error {
-	if s.spent.effects += bytes; s.spent.effects > MaxSimulatedEffects {
-		return domain.Fail(domain.Invalid, "simulation_too_large",
-			"What this simulation would send, and the bodies that it runs, take more than %d bytes of memory. Simulate it with smaller data.", MaxSimulatedEffects)
-	}
-	return nil
-}
-
 // attempt makes an attempt at a node that computes, unless there is an answer for it.
 func (s *simulation) attempt(e Execute) (err error) {
 	if delete(s.computed, e.Node); s.Compute != nil && s.used[e.Node] >= len(s.Answers[e.Node]) {
@@ -269,15 +268,6 @@ func (s *simulation) attempt(e Execute) (err error) {
 	}
 	return err
 }
-
-// Bounds of a simulation: how much it computes, and how large the values are that its
-// effects would send, as they lie in memory.
-const (
-	MaxSimulatedSteps   = 20_000_000
-	MaxSimulatedEffects = 32 << 20
-
-	effectBytes = 1 << 10 // of an effect besides
-)
 
 func (s *simulation) mayRepeat(e Execute) bool {
 	action, isEffect := s.plan.nodes[s.plan.index[e.Node]].action.(*effectAction)

@@ -38,3 +38,21 @@ func (r *Run) Inputs(p *Plan) (map[workflow.NodeID]json.RawMessage, error) {
 	}
 	return inputs, nil
 }
+
+// Bounds of a simulation: how much it computes, and how large the values are that its
+// effects would send, as they lie in memory.
+const (
+	MaxSimulatedSteps   = 20_000_000
+	MaxSimulatedEffects = 32 << 20
+
+	effectBytes = 1 << 10 // of an effect besides
+)
+
+// spend counts what the simulation holds until its end.
+func (s *simulation) spend(bytes int64) error {
+	if s.spent.effects += bytes; s.spent.effects > MaxSimulatedEffects {
+		return domain.Fail(domain.Invalid, "simulation_too_large",
+			"What this simulation would send, and the bodies that it runs, take more than %d bytes of memory. Simulate it with smaller data.", MaxSimulatedEffects)
+	}
+	return nil
+}

@@ -50,7 +50,7 @@ func (s *simulation) loop(l LoopStart) error {
 	if items.failed { // what the others would have done later they do not
 		s.trace.Effects = slices.DeleteFunc(s.trace.Effects, func(e Effect) bool { effects--; return effects < 0 && e.At.After(items.found.at) })
 	}
-	s.loops[l.Node] = items.found
+	s.loops[l.Node], s.trace.Loops = items.found, append(s.trace.Loops, items.noted())
 	return nil
 }
 
@@ -63,6 +63,7 @@ type loopSimulation struct {
 	found  simulatedLoop
 	failed bool // at the time at which the node need not wait any more
 	size   int  // of what the items gave
+	ends   []endedItem
 }
 
 func (l *loopSimulation) play() error {
@@ -84,6 +85,9 @@ func (l *loopSimulation) play() error {
 		if err != nil {
 			return err
 		}
+		if err := l.note(index, below); err != nil {
+			return err
+		}
 		l.trace.Effects = append(l.trace.Effects, below.trace.Effects...)
 		l.found.paused = l.found.paused && !below.worked
 		if !below.run.Status().Finished() {
@@ -102,6 +106,9 @@ func (l *loopSimulation) item(index int, item json.RawMessage, at time.Time) (*s
 	id := ID(fmt.Sprintf("%s.%s.%d", l.run.ID(), l.Node, index)) // which code draws its random numbers from
 	below := l.below(l.body, l.run.Item(l.Node, id, index, at).WithGiven(item, l.Outer), at, maps.Clone(l.Answers))
 	below.used = l.used
+	if len(l.Shown) > 1 && l.Shown[0] == (ItemPlace{l.Node, index}) {
+		below.Shown = l.Shown[1:]
+	}
 	_, err := below.play()
 	for node, n := range l.used { // what other runs gave is not for the next item, and what is pinned is for each
 		l.used[node] = min(n, len(l.Answers[node]))

@@ -143,7 +143,8 @@ type ShownRun struct {
 // Simulated is what a simulation did, with what flowed into each node that it reached.
 type Simulated struct {
 	run.Trace
-	Inputs map[workflow.NodeID]json.RawMessage
+	Inputs     map[workflow.NodeID]json.RawMessage
+	ItemInputs map[workflow.NodeID]json.RawMessage // of the item that is shown
 }
 
 // TestedNode is what came of a test of a node. While it is running, nobody knows: that is what

@@ -2144,6 +2144,15 @@ type IngestedEvent struct {
 // to compute them at the moment (`busy`).
 type InputOmitted string
 
+// ItemPlace An item of a node that runs a body.
+type ItemPlace struct {
+	// Index The place of the item, from 0 on.
+	Index int `json:"index"`
+
+	// NodeID The node.
+	NodeID string `json:"nodeId"`
+}
+
 // Job Work on many runs.
 type Job struct {
 	// Action What a job does with each run. `replay` is of deliveries to a hook, and begins at `POST /v1/gateway/triggers/{id}/hook/deliveries/replay`; `erase` removes the runs with all that is about somebody, and begins at `POST /v1/gateway/erasures`.
@@ -3501,6 +3510,10 @@ type SimulateVersion struct {
 	// EventData What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent.
 	EventData interface{} `json:"eventData,omitempty"`
 
+	// Item The item of a node that runs a body whose own course is shown, as `item` of the answer: the node and the place of the item, which counts from 0; for an item of a node in that
+	// body, the same again behind it.
+	Item *[]ItemPlace `json:"item,omitempty"`
+
 	// Payload Another name of `eventData`, in its place.
 	Payload interface{} `json:"payload,omitempty"`
 
@@ -3566,6 +3579,48 @@ type SimulatedFailure struct {
 
 	// Retryable Whether another attempt may succeed.
 	Retryable *bool `json:"retryable,omitempty"`
+}
+
+// SimulatedItem What a simulation did for one item.
+type SimulatedItem struct {
+	// Error Why a run or a node failed.
+	Error *RunFailure `json:"error,omitempty"`
+
+	// History What would happen, in the order of the virtual clock.
+	History []HistoryEntry `json:"history"`
+
+	// Loops What would become of the items of nodes in the body.
+	Loops []SimulatedItems `json:"loops"`
+
+	// Nodes What would become of each node of the body.
+	Nodes []SimulatedNode `json:"nodes"`
+
+	// Output What the item gave; any JSON value.
+	Output interface{} `json:"output,omitempty"`
+
+	// OutputOmitted `true` where the output is left out because it is larger than 1 MiB.
+	OutputOmitted *bool `json:"outputOmitted,omitempty"`
+
+	// Status `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
+	Status RunStatus `json:"status"`
+}
+
+// SimulatedItems What became of the items of a node that runs a body.
+type SimulatedItems struct {
+	// Count How many items there are.
+	Count int `json:"count"`
+
+	// Items The items that have begun, those that failed first; at most 1000.
+	Items []struct {
+		// Index The place of the item, from 0 on.
+		Index int `json:"index"`
+
+		// Status `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
+		Status RunStatus `json:"status"`
+	} `json:"items"`
+
+	// NodeID The node.
+	NodeID string `json:"nodeId"`
 }
 
 // SimulatedNode What became of one node in a simulation.
@@ -3641,6 +3696,12 @@ type Simulation struct {
 
 	// History What would happen, in the order of the virtual clock.
 	History []HistoryEntry `json:"history"`
+
+	// Item What a simulation did for one item.
+	Item *SimulatedItem `json:"item,omitempty"`
+
+	// Loops What would become of the items of nodes that run a body.
+	Loops []SimulatedItems `json:"loops"`
 
 	// Nodes What would become of each node, in the order of the graph.
 	Nodes []SimulatedNode `json:"nodes"`
