@@ -3,7 +3,7 @@ import { FlaskConical, Pause, Play, Rocket, RotateCcw, SkipBack, SkipForward, St
 import { useEffect, useMemo, useRef, useState } from "react";
 import { type Schemas, useTenant } from "@/api";
 import { nodeStates, runStates } from "@/parts";
-import { Button, duration, ErrorPanel, IconButton, inputLook, Json, Scroll, StateBadge, toast, useShortcut } from "@/ui";
+import { Button, duration, ErrorPanel, IconButton, inputLook, Scroll, StateBadge, toast, useShortcut } from "@/ui";
 import { useEditor, useGraph, useView } from "./context";
 import { focusOnButton } from "./keys";
 import type { Graph } from "./model";
@@ -11,9 +11,17 @@ import { useOutputName } from "./NodeCard";
 import { PastRun, useInitialEvent } from "./PastRun";
 import RunVersion from "./RunVersion";
 import { SimulatedAnswer } from "./SimulatedAnswer";
+import { type ItemPlace, SimulatedItems } from "./SimulatedItems";
 import { type Answer, type Answers, answerAt, answersUsed, graphStateAt, isAlike, parseJson, type Step, stepsOf, withAnswer } from "./simulate";
+import { Value } from "./Value";
 
-type Done = { simulation: Schemas["Simulation"]; graph: Graph; steps: Step[]; answers: Answers };
+type Done = {
+  simulation: Schemas["Simulation"];
+  graph: Graph;
+  steps: Step[];
+  answers: Answers;
+  asked: Schemas["SimulateVersion"];
+};
 
 const pace = 900; // milliseconds a step, while it plays
 
@@ -53,12 +61,12 @@ export default function Simulation() {
     const { versionId, history } = editing.store.getState();
     const { graph } = history;
     const answers = Object.fromEntries(Object.entries(given).filter(([id]) => graph.nodes[id]));
-    const body = { eventData: parseJson(event).value, startAt: from, answers };
+    const asked = { eventData: parseJson(event).value, startAt: from, answers, item: to > 0 ? done?.asked.item : undefined };
     // What is wrong with it is shown by the panel, and what was there before stays.
-    const simulation = await mutateAsync({ params: { path: { id: versionId } }, body }).catch(() => undefined);
+    const simulation = await mutateAsync({ params: { path: { id: versionId } }, body: asked }).catch(() => undefined);
     if (!simulation) return;
     const steps = stepsOf(simulation.history);
-    setDone({ simulation, graph, steps, answers });
+    setDone({ simulation, graph, steps, answers, asked });
     setAt(Math.min(to, steps.length - 1));
     requestAnimationFrame(() => next.current?.focus());
   };
@@ -70,6 +78,12 @@ export default function Simulation() {
   };
   const answer = (nodeId: string, place: number, given: Answer | undefined, isForAll: boolean) => {
     if (done) void simulate(withAnswer(done.answers, nodeId, place, given, isForAll), at + 1);
+  };
+  const showItem = async (item: ItemPlace[]) => {
+    if (!done || !(await editing.flush())) return;
+    const asked = { ...done.asked, item };
+    const simulation = await mutateAsync({ params: { path: { id: editing.store.getState().versionId } }, body: asked }).catch(() => undefined);
+    if (simulation) setDone({ ...done, simulation, steps: stepsOf(simulation.history), asked });
   };
   const close = () => {
     view.setState({ isSimulating: false });
@@ -151,7 +165,7 @@ export default function Simulation() {
           {done && !isAlike(done.graph, now) && (
             <p className="text-warn">{t`The workflow has changed since. Simulate it again to see what it does now.`}</p>
           )}
-          {done && <StepDetails done={done} at={at} isBusy={isPending} onAnswer={answer} />}
+          {done && <StepDetails done={done} at={at} isBusy={isPending} isAsBefore={isAlike(done.graph, now)} onAnswer={answer} onShow={showItem} />}
         </Scroll>
       </div>
       {isRunning && <RunVersion onClose={() => setRunning(false)} />}
@@ -227,11 +241,14 @@ type StepDetailsProps = {
   done: Done;
   at: number;
   isBusy: boolean;
+  /** Whether the workflow is what was simulated. */
+  isAsBefore: boolean;
+  onShow: (item: ItemPlace[]) => Promise<void>;
   onAnswer: (nodeId: string, place: number, answer: Answer | undefined, isForAll: boolean) => void;
 };
 
 /** What a step is about: what the node got and gave, what would be sent, and what is to be answered. */
-function StepDetails({ done, at, isBusy, onAnswer }: StepDetailsProps) {
+function StepDetails({ done, at, isBusy, isAsBefore, onAnswer, onShow }: StepDetailsProps) {
   const { t } = useLingui();
   const { simulation, graph, steps, answers } = done;
   const [entry] = steps[at] ?? [];
@@ -280,6 +297,14 @@ function StepDetails({ done, at, isBusy, onAnswer }: StepDetailsProps) {
       {node?.isHandled && type === "node.failed" && <p className="text-quiet">{t`An edge takes the failure, so the run goes on.`}</p>}
       {open.map((id) => outcome(id, answersUsed(graph, steps, answers, id), true))}
       {own !== undefined && !open.includes(nodeId) && outcome(nodeId, own, false)}
+      <SimulatedItems
+        simulation={simulation}
+        graph={graph}
+        nodeId={nodeId}
+        shown={done.asked.item ?? []}
+        isDisabled={isBusy || !isAsBefore}
+        onShow={(item) => void onShow(item)}
+      />
       <div className="grid gap-3 lg:grid-cols-2">
         {type === "run.started" && <Value title={t`Event`} value={simulation.context.data.input} />}
         {type === "run.completed" && <Value title={t`Output of the run`} value={simulation.output} />}
@@ -288,15 +313,5 @@ function StepDetails({ done, at, isBusy, onAnswer }: StepDetailsProps) {
         {isEnded && <Value title={t`Output`} value={node?.output} />}
       </div>
     </>
-  );
-}
-
-function Value({ title, value }: { title: string; value: unknown }) {
-  if (value === undefined) return null;
-  return (
-    <div className="min-w-0">
-      <h3 className="mb-1 font-medium">{title}</h3>
-      <Json label={title} value={value} />
-    </div>
   );
 }

@@ -67,6 +67,7 @@ const simulation: Schemas["Simulation"] = {
     config: {},
     mayRepeat: true,
   })),
+  loops: [],
   open: ["inner"],
   context: { data: {}, metadata: { runId: "", entityId: "", tenantId: "", executedNodes: [] } },
 };
