@@ -133,11 +133,11 @@ for (const file of stories) {
   };
 
   /** Takes one picture for README, in one look. */
-  const picture = async (as, colorScheme = "light") => {
+  const picture = async (as, colorScheme = "light", shown = page) => {
     if (!pictures) return;
-    await page.emulateMedia({ colorScheme });
-    await page.screenshot({ path: join(pictures, `${as}.png`), animations: "disabled" });
-    await page.emulateMedia({ colorScheme: "light" });
+    await shown.emulateMedia({ colorScheme });
+    await shown.screenshot({ path: join(pictures, `${as}.png`), animations: "disabled" });
+    await shown.emulateMedia({ colorScheme: "light" });
   };
 
   try {

@@ -1,5 +1,7 @@
 // Pages of a tenant that works: many runs, some of which failed or wait. README's pictures are taken here: make pictures.
-export default async ({ page, assert, call, open, picture }) => {
+import { serve } from "../../examples/embed/server.mjs";
+
+export default async ({ page, assert, call, open, otherPage, picture, key, url }) => {
   const node = (id, name, x, y, type, config, version = "1.0.0") => ({ id, name, type, version, config, position: { x, y } });
   const transform = (expression) => ({ transformType: "expression", expression });
   const made = async (path, body) => {
@@ -49,4 +51,32 @@ export default async ({ page, assert, call, open, picture }) => {
   await page.getByRole("button", { name: "Yes", exact: true }).waitFor();
   await page.getByRole("region", { name: "Graph" }).getByText("Waiting").waitFor();
   await picture("question", "dark");
+
+  // The editor, here and in a page of another product.
+  await open(`workflows/${workflow.id}/editor`);
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await page.getByRole("status").getByText("Saved", { exact: true }).waitFor();
+  const graph = page.getByRole("region", { name: "Graph" });
+  await graph.locator(".react-flow__node").filter({ hasText: "Is it large?" }).click();
+  await page.getByRole("complementary").locator(".cm-editor").waitFor();
+  await page.getByRole("complementary").getByText("Last time it gave").waitFor();
+  await picture("editor");
+  const product = await serve({ gateway: url.replace("localhost", "127.0.0.1"), secretKey: key });
+  try {
+    await call("PATCH", "/settings", { embed: { origins: [product.url] } });
+    const theirs = await otherPage();
+    await theirs.goto(product.url); // makes the workflow of the customer
+    const workflowId = await theirs.locator("sluice-editor").getAttribute("workflow-id");
+    const { nodes, edges } = await (await call("GET", `/workflow-versions/${version.id}`)).json();
+    await made("/workflow-versions", { workflowId, nodes, edges: edges.map(({ id, ...edge }) => edge) });
+    await theirs.reload();
+    const frame = theirs.frameLocator("sluice-editor iframe");
+    await frame.locator(".react-flow__node").filter({ hasText: "Ask a person" }).click();
+    await frame.getByRole("region", { name: "Preview" }).waitFor();
+    await theirs.locator("sluice-editor").evaluate((editor) => editor.setTheme({ colors: { accent: "#9333ea" } }));
+    await picture("embedded", "light", theirs);
+    await theirs.close();
+  } finally {
+    product.close();
+  }
 };

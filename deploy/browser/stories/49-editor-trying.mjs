@@ -138,6 +138,17 @@ export default async ({ page, assert, examine, open, call }) => {
   assert.equal(await taken(), 4);
   await examine("editor-simulated");
 
+  // Of a loop, one item is looked at: what its nodes got and gave.
+  await panel.getByRole("button", { name: "Step before" }).click();
+  await step("Each parcel is completed");
+  const items = panel.getByRole("region", { name: "Items of Each parcel" });
+  await items.getByRole("combobox", { name: "Item of Each parcel" }).selectOption({ label: "#1 · Completed" });
+  await items.getByText("Print a label").click();
+  await items.getByRole("region", { name: "Input of Print a label" }).getByText('"b"').waitFor();
+  await items.getByRole("region", { name: "Output of Print a label" }).getByText("status").waitFor();
+  await examine("editor-simulated-item");
+  await step("Each parcel is completed");
+
   // Closed panels leave the focus with what they were opened by.
   const hasFocus = async (button) => assert.ok(await button.evaluate((element) => element === document.activeElement), `${button} has the focus`);
   await panel.getByRole("button", { name: "Close the simulation" }).click();
