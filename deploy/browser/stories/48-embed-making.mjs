@@ -14,6 +14,9 @@ const consenting = createServer((request, response) => {
 
 const node = (id, type, version, config, y = 0) => ({ id, type, version, name: id, config, position: { x: 0, y } });
 
+/** What this is about happens in the browser, whatever the database. */
+export const ofTheBrowser = true;
+
 export default async (story) => {
   await new Promise((listening) => consenting.listen(0, "127.0.0.1", listening));
   const product = await serve({ gateway: story.url.replace("localhost", "127.0.0.1"), secretKey: story.key });
