@@ -30,6 +30,8 @@ NOCHECKPTR := -gcflags=modernc.org/sqlite/lib=-d=checkptr=0
 NORACE   := -skip '^(TestGoldens|TestRenderedRegistriesAreBounded|TestPublishing|FuzzCreateTrigger|TestImportsFollowTheHouse|TestEveryPackageSaysWhatItIs|TestFilesAndFunctionsStaySmall|TestOutboundPortsStayNarrow|TestUseCasesReadNoAggregatesState|TestAfterAnyOutageTheLedgerIsComplete|TestEachLocalDayStartsOneRunOfAFixedTime|TestTwoVersionsRunNextToEachOther|TestRunsOfEveryShapeSurviveTheUpgrade|TestARollingUpgradeLosesNoRequest|TestCodeFromItsPublicationToTheOutputOfARun|TestTheWalkThroughTheREADMEHonoursTheAnswer|TestTheWalkFromAStripeEventCallsTheAPIOnce|TestTheWalkWithATokenReachesOneCompany|TestTheLinkerLeavesOutWhatNothingCalls|TestThirtyProcessesOfTheirOwnRefreshOnce|TestNoDumpAndNoLogOfPostgreSQLHoldsASecret|TestNoFileOfASQLiteDatabaseHoldsASecret)$$'
 # How many packages are tested at the same time: one more than there are processors, since some of them mostly wait.
 PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Tests of the worker whose runs are few enough for the development server.
+ON_TEMPORAL := 'TestARunOfNodesThatOnlyComputeIsRecordedOnce|TestAnAttemptThatFailsIsRetried|TestARunThatTakesTooLong|TestRunsWhoseProcessEndedAreTriedAlone'
 # Packages that share state between goroutines; the others have nothing to race for. What both databases have in common
 # is tried on PostgreSQL, where units run at the same time.
 RACE     := ./adapters/budget ./adapters/noderunner ./adapters/sandbox ./adapters/httpapi ./adapters/httpapi/client ./adapters/httpapi/exchange ./adapters/httpapi/jsonread ./adapters/httpserver ./adapters/limiter/... ./adapters/sqlstore ./adapters/sqlstore/core ./adapters/sqlstore/runs ./adapters/sqlstore/webhooks ./adapters/sqlstore/postgres ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/... ./deploy/rolling
@@ -54,6 +56,10 @@ test: ## Run all tests, without go vet, which is part of lint; fetches a real Po
 	SLUICE_TEST_STORE=postgres go test -vet=off ./adapters/httpapi
 	@echo "all tests passed"
 
+.PHONY: temporal
+temporal: ## Run tests of the worker on a Temporal server; the first time this builds the server, which takes minutes
+	go run ./deploy/temporalserver go test -timeout 20m -vet=off -parallel 1 -tags $(TAGS),temporal ./application/worker -run $(ON_TEMPORAL)
+
 .PHONY: race
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
 	go test -timeout 20m -p $(PACKAGES) -race -short -vet=off $(NOCHECKPTR) $(NORACE) $(RACE)
@@ -76,6 +82,7 @@ tidy-check: ## Check that go.mod holds what is needed and nothing else
 	go mod tidy -diff
 	cd deploy/tools && go mod tidy -diff
 	cd deploy/helm && go mod tidy -diff
+	cd deploy/tools/temporal && go mod tidy -diff
 
 .PHONY: chart
 chart: ## Lint and render the Helm chart, and hold it to what Kubernetes takes

@@ -47,7 +47,25 @@ require (
 
 require github.com/coreos/go-oidc/v3 v3.21.0
 
-require maragu.dev/gomponents v1.2.0
+require (
+	go.temporal.io/api v1.64.3
+	maragu.dev/gomponents v1.2.0
+)
+
+require (
+	github.com/facebookgo/clock v0.0.0-20150410010913-600d898af40a // indirect
+	github.com/gogo/protobuf v1.3.2 // indirect
+	github.com/golang/mock v1.6.0 // indirect
+	github.com/grpc-ecosystem/go-grpc-middleware/v2 v2.3.2 // indirect
+	github.com/nexus-rpc/nexus-proto-annotations v0.1.0 // indirect
+	github.com/nexus-rpc/sdk-go v0.7.0 // indirect
+	github.com/robfig/cron v1.2.0 // indirect
+	github.com/stretchr/objx v0.5.3 // indirect
+	github.com/stretchr/testify v1.12.1 // indirect
+	go.temporal.io/sdk v1.51.0
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/time v0.3.0 // indirect
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

@@ -59,6 +59,11 @@ func (m *Metrics) Panics(part string, read func() int64) {
 		labels{"part": part}, func() float64 { return float64(read()) })
 }
 
+// HandOversFailed connects a count of how often Temporal did not take a run.
+func (m *Metrics) HandOversFailed(read func() int64) {
+	m.counter("temporal_handovers_failed_total", "Runs that could not be handed over to Temporal when they were due; each is tried again.", nil, func() float64 { return float64(read()) })
+}
+
 // TriggersSkipped connects a count of how often triggers started no run for a reason of
 // [run.SkipReasons].
 func (m *Metrics) TriggersSkipped(reason string, read func() int64) {

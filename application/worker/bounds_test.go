@@ -26,7 +26,7 @@ func TestARunThatPanicsTimeAndAgainFails(t *testing.T) {
 			d.SetReliable(true)
 			opts := fixture.ShortLeaseOptions
 			opts.Lease = 60 * time.Millisecond
-			worker := worker.New(w.Store, w.NodeRunner, w.NodeRunner, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.UnlimitedBudgets(), w.NewAllowance(), opts)
+			worker := w.Connect(worker.New(w.Store, w.NodeRunner, w.NodeRunner, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.UnlimitedBudgets(), w.NewAllowance(), opts))
 			w.Work(worker)
 			id := w.Accept(w.NewVersion([]string{`a condition {"condition": "` + source + `"}`}, nil), 1, fixture.RunOptions{})[0]
 			r := w.Until(id, "the run ends", fixture.Finished)

@@ -99,7 +99,7 @@ func (s *session) claimRuns() {
 	c := &claimer{session: s, gap: minClaimGap}
 	for claim := true; s.stopping.Err() == nil; {
 		free := s.freeCapacity()
-		if free.places == 0 {
+		if free.places <= 0 { // runs that were handed over take places as well
 			c.refill = true // whatever took the last place
 			claim = c.pause(maxIdle, false)
 			continue
@@ -305,7 +305,11 @@ func (c *claimer) claim(most int, free capacity) (int, error) {
 			c.session.report(fmt.Errorf("run %s of %s is put off by %s: %w", one.Lease.Run, one.Lease.Tenant, outbound.UnreadableWait, one.Unreadable))
 			continue
 		}
-		c.session.startJob(one, began)
+		work := (*job).work
+		if one.Engine == run.EngineTemporal {
+			work = (*job).handOver
+		}
+		c.session.startJob(one, began, work)
 		n++
 	}
 	return n, nil

@@ -271,6 +271,7 @@ func TestWhatIsComputedAndRefusedIsTriedStepByStep(t *testing.T) {
 
 func TestWhatIsComputedAndWhoseCommitWasInDoubtIsRecordedOnce(t *testing.T) {
 	t.Parallel()
+	fixture.TableOnly(t, "each commit in doubt is that of a take-over, after which the lease has to end")
 	d := newEnv(t, fixture.OpenSQLite(t))
 	ver := d.NewVersion(codesAndCall, codesAndCallEdges)
 	doubtful := &inDoubt{UnitOfWork: d.Store}

@@ -64,7 +64,7 @@ type job struct {
 }
 
 // startJob begins to work on a run that was leased at some time after since.
-func (s *session) startJob(leased outbound.LeasedRun, since time.Time) {
+func (s *session) startJob(leased outbound.LeasedRun, since time.Time, work func(*job)) *job {
 	j := &job{
 		session: s, lease: leased.Lease, lastLeaseEnd: leased.LastLeaseEnd, run: leased.Run, size: leased.Size, secret: s.worker.key.Secret(leased.Lease.Run), claimedAt: leased.At, claimedLocally: time.Now(),
 		attempts: make(map[workflow.NodeID]*attempt), attemptDone: make(chan *attempt), closed: make(chan struct{}), toPrepare: make(chan *attempt), advanced: make(chan struct{}, 1), growth: newGrowth(),
@@ -78,7 +78,8 @@ func (s *session) startJob(leased outbound.LeasedRun, since time.Time) {
 	}
 	s.add(j)
 	s.mu.Unlock()
-	s.running.Go(j.work)
+	s.running.Go(func() { work(j) })
+	return j
 }
 
 // jobOutcome is what becomes of a job.
@@ -106,6 +107,11 @@ func (j *job) work() {
 	if err != nil {
 		end = j.fail(err)
 	}
+	j.leave(end)
+}
+
+// leave gives up the place of the run, and its lease as the end says.
+func (j *job) leave(end jobOutcome) {
 	if end == leaveToExpire && j.session.stopping.Err() != nil {
 		end = jobReturn // this process does not claim it again
 	}

@@ -51,6 +51,7 @@ type session struct {
 	units    context.Context //nolint:containedctx // ends when nothing can be recorded any more
 	records  *recorder
 	running  sync.WaitGroup // jobs and their attempts
+	taking   sync.RWMutex   // held for reading while a run is taken over
 
 	interrupt    context.CancelCauseFunc
 	abandonUnits context.CancelFunc

@@ -65,9 +65,11 @@ type Worker struct {
 	calls     outbound.Budget
 	growing   outbound.Budget
 	allowance *execution.Allowance
+	engine    outbound.Engine // nil where there is none to hand runs over to
 	opts      Options
 	panics    atomic.Int64
 	defects   panicCounts
+	session   atomic.Pointer[session] // nil while it does not work
 }
 
 var _ inbound.Worker = (*Worker)(nil)
@@ -110,12 +112,16 @@ func (w *Worker) Run(ctx context.Context, failed func(error)) {
 	s, end := newSession(ctx, w, failed)
 	defer end()
 	defer s.boundStop()()
+	w.session.Store(s)
+	defer w.session.Store(nil)
 	var listening, keeping sync.WaitGroup
 	listening.Go(s.listen)
 	closing := make(chan struct{})
 	keeping.Go(func() { s.restartOnPanic("keep leases", func() { s.renewLeasesUntil(closing) }) })
 
 	s.restartOnPanic("claim runs", s.claimRuns)
+	s.taking.Lock()   // none is begun with any more that was handed over
+	s.taking.Unlock() //nolint:staticcheck // whoever comes later finds that it stops
 	s.running.Wait()
 	close(closing)
 	keeping.Wait()

@@ -63,6 +63,7 @@ var rules = []rule{
 	{"adapters/sqlstore/core", []string{"domain/...", "ports/outbound"}, true, "what all repositories need knows none of them"},
 	{"adapters/sqlstore/runs", []string{"domain/...", "ports/outbound", "adapters/sqlstore/core"}, true, "repositories of one kind do not know those of others"},
 	{"adapters/sqlstore/webhooks", []string{"domain/...", "ports/outbound", "adapters/sqlstore/core"}, true, "repositories of one kind do not know those of others"},
+	{"adapters/temporal", []string{"domain/...", "ports/inbound", "ports/outbound"}, true, "an engine is driven by workers, and drives them"},
 	{"adapters/sqlstore", []string{"domain/...", "ports/outbound", "adapters/sqlstore/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/limiter/redis/redistest", []string{"deploy/testserver"}, true, "a server for tests serves no gateway"},
 	{"adapters/limiter", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},

@@ -33,6 +33,9 @@ func (g gateway) startBackground(ctx context.Context, log zerolog.Logger, does r
 		workers.Go(func() { runLoop(working, log, "delivering webhooks", g.Dispatcher) })
 		workers.Go(func() { runLoop(working, log, "firing schedules", g.Scheduler) })
 		workers.Go(func() { runLoop(working, log, "moving runs on", g.Worker) })
+		if g.engine != nil {
+			workers.Go(func() { g.serveEngine(working, log) })
+		}
 		workers.Go(func() { runLoop(working, log, "working on jobs", g.JobWorker) })
 	}
 	return func() {

@@ -52,6 +52,18 @@ type config struct {
 	OIDCSecret      string        `env:"OIDC_CLIENT_SECRET" help:"secret of the gateway at the identity provider (default: none, for a public client)"`
 	OIDCSecretFile  string        `env:"OIDC_CLIENT_SECRET_FILE,file" help:"file that holds the secret, in place of SLUICE_OIDC_CLIENT_SECRET"`
 	OIDCDomains     []string      `env:"OIDC_ALLOWED_DOMAINS" help:"domains of the verified mail addresses of people who sign in with the identity provider, separated by commas, such as example.com (default: any)"`
+	Engine          string        `env:"ENGINE" envDefault:"table" help:"what gives the runs that begin from now on to workers: table, which is the database alone, or temporal"`
+	TemporalAddress string        `env:"TEMPORAL_ADDRESS" help:"host and port of the Temporal server that runs are handed over to; with SLUICE_ENGINE=table for those that began there (default: none)"`
+	TemporalSpace   string        `env:"TEMPORAL_NAMESPACE" envDefault:"default" help:"namespace there, which has to exist"`
+	TemporalQueue   string        `env:"TEMPORAL_TASK_QUEUE" envDefault:"sluice" help:"task queue there; one for each database"`
+	TemporalCert    string        `env:"TEMPORAL_TLS_CERT" help:"certificate that the gateway shows to Temporal, in PEM (default: none)"`
+	TemporalCertF   string        `env:"TEMPORAL_TLS_CERT_FILE,file" help:"file that holds it, in place of SLUICE_TEMPORAL_TLS_CERT"`
+	TemporalKey     string        `env:"TEMPORAL_TLS_KEY" help:"private key of that certificate, in PEM"`
+	TemporalKeyF    string        `env:"TEMPORAL_TLS_KEY_FILE,file" help:"file that holds it, in place of SLUICE_TEMPORAL_TLS_KEY"`
+	TemporalCA      string        `env:"TEMPORAL_TLS_CA" help:"certificates of who may have signed for the Temporal server, in PEM; the connection is encrypted then, and with a certificate or an API key (default: whom the system trusts)"`
+	TemporalCAF     string        `env:"TEMPORAL_TLS_CA_FILE,file" help:"file that holds them, in place of SLUICE_TEMPORAL_TLS_CA"`
+	TemporalAPIKey  string        `env:"TEMPORAL_API_KEY" help:"API key for Temporal (default: none)"`
+	TemporalAPIKeyF string        `env:"TEMPORAL_API_KEY_FILE,file" help:"file that holds it, in place of SLUICE_TEMPORAL_API_KEY"`
 	LogLevel        zerolog.Level `env:"LOG_LEVEL" envDefault:"info" help:"trace, debug, info, warn, error or disabled"`
 	LogFormat       string        `env:"LOG_FORMAT" help:"json or console (default: console on a terminal, else json)"`
 	MetricsListen   string        `env:"METRICS_LISTEN" help:"address and port that only the operator reaches, to serve /metrics for Prometheus and /debug/pprof/ on; port 0 takes a free one (default: none)"`
@@ -118,6 +130,10 @@ func readConfig(environ []string) (config, error) {
 	mistakes = append(mistakes, fromFile(given, "ENCRYPTION_KEY", &cfg.EncryptionKey, cfg.EncryptionFile)...)
 	mistakes = append(mistakes, fromFile(given, "OIDC_CLIENT_SECRET", &cfg.OIDCSecret, cfg.OIDCSecretFile)...)
 	mistakes = append(mistakes, fromFile(given, "SMTP_URL", &cfg.SMTPURL, cfg.SMTPURLFile)...)
+	mistakes = append(mistakes, fromFile(given, "TEMPORAL_TLS_CERT", &cfg.TemporalCert, cfg.TemporalCertF)...)
+	mistakes = append(mistakes, fromFile(given, "TEMPORAL_TLS_KEY", &cfg.TemporalKey, cfg.TemporalKeyF)...)
+	mistakes = append(mistakes, fromFile(given, "TEMPORAL_TLS_CA", &cfg.TemporalCA, cfg.TemporalCAF)...)
+	mistakes = append(mistakes, fromFile(given, "TEMPORAL_API_KEY", &cfg.TemporalAPIKey, cfg.TemporalAPIKeyF)...)
 	mistakes = append(mistakes, cfg.mistakes()...)
 	if cfg.namedTokens, err = cfg.readOperatorTokens(); err != nil {
 		mistakes = append(mistakes, eachSetting("OPERATOR_TOKENS_FILE", err)...)
@@ -258,6 +274,7 @@ func (c config) mistakes() []error {
 	check(c.BaseURL == "" || isHTTP(c.BaseURL), "BASE_URL", "must be an http:// or https:// address")
 	check(c.PublicURL == "" || isHTTP(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address")
 	c.checkPeople(check)
+	c.checkEngine(check)
 	check(c.HooksURL == "" || isOrigin(strings.TrimSuffix(c.HooksURL, "/")), "HOOKS_URL", "must be an origin, such as https://hooks.example.com, without a path")
 	check(slices.Contains([]string{"", "json", "console"}, c.LogFormat), "LOG_FORMAT", "must be json or console")
 	check(c.OperatorToken == "" || operator.IsToken(c.OperatorToken), "OPERATOR_TOKEN", fmt.Sprintf("must be %d to %d printable ASCII characters without spaces, such as openssl rand -hex 32 gives",

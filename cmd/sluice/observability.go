@@ -70,6 +70,9 @@ func (o *observability) connect(g gateway, m budget.Memory) {
 	o.metrics.Panics("scheduler", g.Scheduler.Panics)
 	o.metrics.Panics("jobs", g.JobWorker.Panics)
 	o.metrics.Panics("worker", g.Worker.Panics)
+	if g.engine != nil {
+		o.metrics.HandOversFailed(g.engine.Failed)
+	}
 	o.metrics.Panics("webhooks", g.Dispatcher.Panics)
 	o.metrics.Panics("audit", g.Sealer.Panics)
 	o.metrics.OldestAuditEntry(g.Sealer.OldestUnsealed)

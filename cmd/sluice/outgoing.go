@@ -30,6 +30,7 @@ type outgoing struct {
 	memory  budget.Memory
 	sender  outbound.Sender
 	tokens  outbound.TokenEndpoint
+	engine  engine // nil for none
 	close   func()
 }
 
@@ -42,6 +43,10 @@ func openOutgoing(ctx context.Context, log zerolog.Logger, cfg config, metrics *
 	nodes, webhooks := egress.New(egress.Options{Allow: cfg.egressAllow}), egress.New(egress.Options{Allow: cfg.egressAllow})
 	divided := cfg.memory()
 	code, closeCode, err := openCode(cfg, divided)
+	if err != nil {
+		return outgoing{}, err
+	}
+	engine, err := cfg.openEngine()
 	if err != nil {
 		return outgoing{}, err
 	}
@@ -62,11 +67,15 @@ func openOutgoing(ctx context.Context, log zerolog.Logger, cfg config, metrics *
 		code:    code,
 		tally:   tally,
 		memory:  divided,
+		engine:  engine,
 		sender: metrics.Sender(webhook.New(webhooks.Client(egress.Stay), system.Clock{}, version).
 			Bearing(func(c connection.Credential) *http.Client { return webhooks.Bearing(c, egress.Stay) })),
 		tokens: metrics.TokenEndpoint(oauth.New(nodes.Client(egress.Stay))),
 		close: func() {
 			closeCode()
+			if engine != nil {
+				engine.Close()
+			}
 			webhooks.Close()
 			nodes.Close()
 			_ = closeLimiter() // places that are not given back expire

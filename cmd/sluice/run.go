@@ -211,8 +211,9 @@ func (p *program) printRuns(out shownRuns) error {
 // shownStanding is one run as JSON.
 type shownStanding struct {
 	shownRun
-	Queue *shownQueue `json:"queue,omitempty"`
-	Nodes []shownNode `json:"nodes"`
+	Engine domainrun.Engine `json:"engine"`
+	Queue  *shownQueue      `json:"queue,omitempty"`
+	Nodes  []shownNode      `json:"nodes"`
 }
 
 type shownQueue struct {
@@ -239,7 +240,7 @@ type shownPause struct {
 }
 
 func showStanding(found domainrun.Standing, whole *domainrun.Run) shownStanding {
-	out := shownStanding{shownRun: showRun(found.Summary), Nodes: []shownNode{}}
+	out := shownStanding{shownRun: showRun(found.Summary), Engine: found.Engine, Nodes: []shownNode{}}
 	if found.FreeAt != nil || found.LeasedUntil != nil {
 		out.Queue = &shownQueue{(*instant)(found.FreeAt), found.Worker, (*instant)(found.LeasedUntil)}
 	}
@@ -279,7 +280,7 @@ func (p *program) printStanding(s shownStanding) error {
 	if p.json {
 		return p.printJSON(s)
 	}
-	rows := s.rows()
+	rows := append(s.rows(), []string{"engine", string(s.Engine)})
 	if q := s.Queue; q != nil {
 		rows = append(rows, []string{"free from", shown(q.FreeAt)}, []string{"worker", orDash(q.Worker)}, []string{"leased until", shown(q.LeasedUntil)})
 	}

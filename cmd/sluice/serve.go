@@ -119,7 +119,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		return err
 	}
 	defer cfg.followOperatorTokens(ctx, log, opts.role, tokens)()
-	g.secrets, server.Handler = secrets, g.API
+	g.secrets, g.places, server.Handler = secrets, cfg.WorkerRuns, g.API
 	return serveGateway(ctx, cfg, opts.role, log, store, g, server, self, func(baseURL string) { addresses.set(cfg, baseURL) }, begin)
 }
 
@@ -197,7 +197,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	measured := telemetry.LogFailedRuns(a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store)), a.log)
 	work := audit.NewWork(measured, system.Clock{}, system.Random{})
 	inserter := audit.NewInserter(a.watch.tracing.TriggerInserter(sqlstore.NewTriggerInserter(a.store)), system.Random{})
-	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.tally, a.out.sender, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, audit.Retention(c.AuditRetention), c.workerOptions(memory, a.self), a.hooksURL.get, members.Letters{Mailer: c.mailer(), Public: a.hooksURL.publicly}, hashing(memory), c.identityProvider(a.hooksURL.publicly), httpapi.Options{
+	g, err := newGateway(a.store, work, inserter, a.out.limiter, a.out.runner, a.out.code, a.out.tally, a.out.sender, a.out.engine, a.out.tokens, a.hooksURL.publicly, key, memory.OfRuns(), memory.Lists, audit.Retention(c.AuditRetention), c.workerOptions(memory, a.self), a.hooksURL.get, members.Letters{Mailer: c.mailer(), Public: a.hooksURL.publicly}, hashing(memory), c.identityProvider(a.hooksURL.publicly), httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
 		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
 		PublicURL: a.hooksURL.publicly, Pages: console.New(a.hooksURL.publicly), Streams: a.streams, HealthOnly: !does.serves(), OperatorTokens: a.tokens,
@@ -206,6 +206,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	if err != nil {
 		return gateway{}, err
 	}
+	g.engine = a.out.engine
 	a.watch.connect(g, memory)
 	a.store.OnEvents(g.Dispatcher.Wake)
 	return g, nil
@@ -307,11 +308,14 @@ type gateway struct {
 	Worker     inbound.Worker
 	Signals    *sqlstore.RunSignals
 	secrets    inbound.Secrets `wire:"-"` // set before it serves
+	engine     engine          `wire:"-"` // nil where there is only the table
+	places     int             `wire:"-"` // for runs that an engine brings
 }
 
 // prepare brings the store up to date and has it encrypt secrets.
 func (c config) prepare(ctx context.Context, log zerolog.Logger, store *sqlstore.Store, self domainprocess.Process, noMigrate bool) (inbound.Secrets, error) {
 	store.Level = self.Level
+	c.useEngine(store)
 	if err := migrate(ctx, log, store, noMigrate); err != nil {
 		return nil, err
 	}

@@ -148,10 +148,10 @@ func connectedDispatcher(work outbound.UnitOfWork, sender outbound.Sender, clock
 	return webhooks.NewDispatcher(work, sender, clock, random).WithCredentials(credentials)
 }
 
-// connectedWorker calls with what connections give out.
+// connectedWorker calls with what connections give out, and hands runs over to an engine.
 func connectedWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler, directory outbound.Directory,
-	signals outbound.RunSignals, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, allowance *execution.Allowance, opts worker.Options, credentials outbound.Credentials) *worker.Worker {
-	return worker.New(work, nodes, endpoints, compiler, directory, signals, random, key, budgets, allowance, opts).WithCredentials(credentials)
+	signals outbound.RunSignals, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, allowance *execution.Allowance, opts worker.Options, credentials outbound.Credentials, engine outbound.Engine) *worker.Worker {
+	return worker.New(work, nodes, endpoints, compiler, directory, signals, random, key, budgets, allowance, opts).WithCredentials(credentials).WithEngine(engine)
 }
 
 // recordedWork has the audit log say what a command changes.
@@ -165,9 +165,9 @@ func recordedInserter(store *sqlstore.Store, random outbound.Random) outbound.Tr
 
 // newGateway assembles what sluice serve runs. work and inserter are the store's, perhaps
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
-// none, tally counts what is not recorded, sender makes the calls of webhooks, and tokens asks authorization servers; key is that of the
+// none, tally counts what is not recorded, sender makes the calls of webhooks, engine takes runs, nil for none, and tokens asks authorization servers; key is that of the
 // runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, hashes what checks their passwords, provider with whom they sign in, lists the memory for what changes in lists, and kept how long entries of the audit log are.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, tally *domainusage.Tally, sender outbound.Sender,
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, tally *domainusage.Tally, sender outbound.Sender, engine outbound.Engine,
 	tokens outbound.TokenEndpoint, public connections.PublicURL, key domainrun.Key, budgets outbound.Budgets, lists outbound.Budget, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, hashes outbound.Passwords, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.RunOutcomes), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),

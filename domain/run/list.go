@@ -72,6 +72,7 @@ type Waiting struct {
 // Standing is a run and where it stands among those that wait for a worker.
 type Standing struct {
 	Summary
+	Engine      Engine
 	FreeAt      *time.Time // when a worker can next have it; nil for never
 	Worker      string     // that has it; empty for none
 	LeasedUntil *time.Time // until when; what is past may have been left by a process that ended

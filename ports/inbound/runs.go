@@ -165,6 +165,11 @@ type Worker interface {
 	// on; a panic is one, a [Panic].
 	Run(ctx context.Context, failed func(error))
 
+	// MoveOn works on a run whose lease was handed over by outbound.Engine, until the run has to wait or
+	// has ended; finished says that there is nothing left to do. Where the lease is not good any more it
+	// does nothing. An error says that it did not begin: another process may.
+	MoveOn(ctx context.Context, owner tenant.ID, id run.ID, lease int64) (finished bool, err error)
+
 	// Panics returns how many panics were contained since the start. Each was an error as
 	// well, and the run that it was about is tried again a few times before it fails.
 	Panics() int64

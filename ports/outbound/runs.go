@@ -165,6 +165,10 @@ type RunQueue interface {
 	// with the end and the Seq that it had before.
 	Renew(ctx context.Context, leases []RunLease, period time.Duration) ([]RenewedLease, error)
 
+	// TakeOver passes a good lease on to another worker, from then on under another number. One that
+	// is not good any more is a Conflict with the code stale_run. The run itself is not read.
+	TakeOver(ctx context.Context, lease RunLease, worker string, period time.Duration) (LeasedRun, error)
+
 	// MarkIsolated notes that a worker moves a run on in isolation whose last lease ended as
 	// [LeaseExpired], so that the next worker knows should this process end as well. A lease that is not good any
 	// more is a Conflict with the code stale_run.
@@ -205,12 +209,13 @@ const LargeRunBytes = 128 << 10
 
 // LeasedRun is a run that was leased, or could not be.
 type LeasedRun struct {
-	Run   *run.Run // nil when it is unreadable, or large
-	Lease RunLease
-	Until time.Time // when the lease ends
-	At    time.Time // when it was leased
-	Size  int64     // of its stored payload, progress and outputs, in bytes
-	Woken int64     // how often it has been woken; see RunStep
+	Run    *run.Run // nil when it is unreadable, or large
+	Lease  RunLease
+	Until  time.Time // when the lease ends
+	At     time.Time // when it was leased
+	Size   int64     // of its stored payload, progress and outputs, in bytes
+	Woken  int64     // how often it has been woken; see RunStep
+	Engine run.Engine
 
 	// LastLeaseEnd says how the last lease on the run ended.
 	LastLeaseEnd LeaseEnd

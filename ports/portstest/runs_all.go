@@ -136,10 +136,10 @@ func AllRuns(t *testing.T, open OpenStore) {
 			r := f.started(f.tenant().ID())
 			created := r.CreatedAt()
 			free, err := f.standing(r.ID())
-			f.same(run.Standing{Summary: r.Summary(), FreeAt: &created}, free)
+			f.same(run.Standing{Summary: r.Summary(), Engine: run.EngineTable, FreeAt: &created}, free)
 			leased := f.claimBy("worker-7", time.Hour)
 			got, leasedErr := f.standing(r.ID())
-			f.same(run.Standing{Summary: r.Summary(), FreeAt: &leased.Until, Worker: "worker-7", LeasedUntil: &leased.Until}, got)
+			f.same(run.Standing{Summary: r.Summary(), Engine: run.EngineTable, FreeAt: &leased.Until, Worker: "worker-7", LeasedUntil: &leased.Until}, got)
 			f.step(r, leased.Lease, status(run.StatusPaused))
 			paused, pausedErr := f.standing(r.ID())
 			if err != nil || leasedErr != nil || pausedErr != nil || paused.FreeAt != nil || paused.Worker != "" || paused.LeasedUntil != nil {

@@ -227,6 +227,7 @@ func singleLeases() map[string]func(f fixture) {
 			}
 			f.freeAt("finished", time.Time{})
 		},
+		"a lease is taken over once, and whoever had it before can neither record nor renew": isTakenOverOnce,
 		"a step of nobody's leaves the lease, and the worker learns of it": func(f fixture) {
 			r, other := f.started(f.tenant().ID()), f.started(f.tenant().ID())
 			leased := f.claimRuns(9, 9)

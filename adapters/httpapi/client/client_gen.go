@@ -286,6 +286,12 @@ const (
 	OfferKindVariable  OfferKind = "variable"
 )
 
+// Defines values for OperatorRunDetailsEngine.
+const (
+	OperatorRunDetailsEngineTable    OperatorRunDetailsEngine = "table"
+	OperatorRunDetailsEngineTemporal OperatorRunDetailsEngine = "temporal"
+)
+
 // Defines values for OperatorRunPauseKind.
 const (
 	OperatorRunPauseKindCustom OperatorRunPauseKind = "custom"
@@ -2577,6 +2583,9 @@ type OperatorRunDetails struct {
 	// Example: 2026-01-31T09:00:00.000Z
 	CreatedAt Timestamp `json:"createdAt"`
 
+	// Engine What gives the run to workers: the database alone, or Temporal. It is that with which the run began.
+	Engine OperatorRunDetailsEngine `json:"engine"`
+
 	// Error Why a run or a node failed. The message is for its tenant.
 	Error *OperatorRunFailure `json:"error,omitempty"`
 
@@ -2628,6 +2637,9 @@ type OperatorRunDetails struct {
 	// WorkflowVersionID The version it executes.
 	WorkflowVersionID string `json:"workflowVersionId"`
 }
+
+// OperatorRunDetailsEngine What gives the run to workers: the database alone, or Temporal. It is that with which the run began.
+type OperatorRunDetailsEngine string
 
 // OperatorRunFailure Why a run or a node failed. The message is for its tenant.
 type OperatorRunFailure struct {

@@ -84,8 +84,9 @@ type waitingRunBody struct {
 // standingBody is one run with its place among those that need a worker, and its nodes.
 type standingBody struct {
 	runBody
-	Queue *queueBody `json:"queue,omitempty"`
-	Nodes []nodeBody `json:"nodes"`
+	Engine string     `json:"engine"`
+	Queue  *queueBody `json:"queue,omitempty"`
+	Nodes  []nodeBody `json:"nodes"`
 }
 
 type queueBody struct {
@@ -173,7 +174,7 @@ func (a *api) getRun(c *gin.Context, who tenant.Caller, found run.Standing) erro
 }
 
 func standingBodyOf(found run.Standing, whole *run.Run) standingBody {
-	body := standingBody{runBody: runBodyOf(found.Summary), Nodes: []nodeBody{}}
+	body := standingBody{runBody: runBodyOf(found.Summary), Engine: string(found.Engine), Nodes: []nodeBody{}}
 	if found.FreeAt != nil || found.LeasedUntil != nil {
 		body.Queue = &queueBody{exchange.OptionalTimestamp(found.FreeAt), found.Worker, exchange.OptionalTimestamp(found.LeasedUntil)}
 	}

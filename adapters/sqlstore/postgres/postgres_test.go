@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sealtest"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
 )
@@ -91,6 +92,16 @@ func openLevels(t *testing.T) portstest.LevelStores {
 func TestProcesses(t *testing.T) { portstest.ProcessRepository(t, openLevels) }
 
 func TestLevels(t *testing.T) { portstest.Levels(t, openLevels) }
+
+func TestEngines(t *testing.T) {
+	portstest.Engines(t, func(t *testing.T) portstest.EngineStores {
+		table, address := migrated(t)
+		temporal, older := open(t, address), open(t, address)
+		temporal.Runs.Begins, temporal.Runs.ServesTemporal = run.EngineTemporal, true
+		older.Level = 1
+		return portstest.EngineStores{Table: table, Temporal: temporal, Older: older}
+	})
+}
 
 func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	address := pgtest.Start(t).Database(t)

@@ -1,9 +1,9 @@
 -- More of the runs that a claim can lease, of the tenants in $3, a JSON array of objects.
--- $1: now; $2: how many runs of each tenant; $4: the feature level of this process.
+-- $1: now; $2: how many runs of each tenant; $4: the feature level of this process; $5: whether it serves Temporal.
 WITH elapsed AS MATERIALIZED (
     SELECT f.tenant_id, f.id, f.free_at
     FROM live_runs f
-    WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at <= $1 AND f.needs_level <= $4
+    WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at <= $1 AND f.needs_level <= $4 AND (f.engine <> 'temporal' OR $5)
     ORDER BY f.free_at, f.tenant_id, f.id LIMIT 256
 ), candidates AS MATERIALIZED (
     SELECT r.tenant_id, r.leased
@@ -16,7 +16,7 @@ FROM (
     CROSS JOIN LATERAL (
         SELECT f.tenant_id, f.id, f.free_at
         FROM live_runs f
-        WHERE f.tenant_id = c.tenant_id AND f.ready_at = f.free_at AND f.needs_level <= $4
+        WHERE f.tenant_id = c.tenant_id AND f.ready_at = f.free_at AND f.needs_level <= $4 AND (f.engine <> 'temporal' OR $5)
         ORDER BY f.ready_at, f.id LIMIT $2
     ) AS r
     UNION ALL

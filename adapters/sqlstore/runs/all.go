@@ -83,6 +83,9 @@ func (s allRuns) Get(ctx context.Context, id run.ID) (found run.Standing, err er
 	if found.Summary, err = row.summary(); err != nil {
 		return found, err
 	}
+	if err = s.ReadRow(ctx, "find the engine of a run", &found.Engine, `SELECT engine FROM runs WHERE tenant_id = $1 AND id = $2`, row.Tenant, row.ID); err != nil {
+		return found, err
+	}
 	var at struct {
 		FreeAt sql.Null[core.Instant] `db:"free_at"`
 		Worker string                 `db:"worker"`

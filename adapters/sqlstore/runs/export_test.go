@@ -56,7 +56,7 @@ func LetGo(s *Store, owner, lane string) (query string, args []any) {
 
 // Turns is the statement that looks for runs to lease.
 func Turns(s *Store, now time.Time) (query string, args []any) {
-	return s.dialect.Turns, []any{now, 10, 10, "", 9}
+	return s.dialect.Turns, []any{now, 10, 10, "", 9, true}
 }
 
 // EndedItems is the statement that finds which of the first items of a loop have ended.

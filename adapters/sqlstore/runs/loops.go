@@ -319,8 +319,8 @@ func (s loops) reviveItems(ctx context.Context, items []core.KeyRow) error {
 	if err := s.noteItems(ctx, items); err != nil {
 		return err
 	}
-	n, err := s.Exec(ctx, "queue items", `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at, lane, lane_limit, needs_level)
-		SELECT runs.tenant_id, runs.id, trigger_id, workflow_id, seq, `+wholeSize+`, k.now, k.now, lane, lane_limit, `+levelOf("runs", levelToGoOn("runs"))+`
+	n, err := s.Exec(ctx, "queue items", `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at, lane, lane_limit, engine, needs_level)
+		SELECT runs.tenant_id, runs.id, trigger_id, workflow_id, seq, `+wholeSize+`, k.now, k.now, lane, lane_limit, engine, `+levelOf("runs", levelToGoOn("runs"))+`
 		FROM `+table+` CROSS JOIN runs CROSS JOIN (SELECT `+clock+` AS now) AS k WHERE runs.tenant_id = r.tenant_id AND runs.id = r.id`, parameter)
 	s.store.liveRunsChanged(int(n))
 	return err

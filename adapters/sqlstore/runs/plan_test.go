@@ -77,6 +77,8 @@ func prepared(statement string, args []any) (prepare, execute string) {
 			kinds[i], values[i] = "timestamptz", "'"+v.Format(time.RFC3339Nano)+"'"
 		case int:
 			kinds[i], values[i] = "bigint", fmt.Sprint(v)
+		case bool:
+			kinds[i], values[i] = "boolean", fmt.Sprint(v)
 		default:
 			kinds[i], values[i] = "text", fmt.Sprintf("'%v'", v)
 		}

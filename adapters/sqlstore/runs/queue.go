@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -43,7 +44,7 @@ func (s queue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.Lease
 		return nil, s.Fail(err)
 	}
 	if crowded {
-		if _, err := s.Exec(ctx, "promote runs", s.store.dialect.Promote, now, int(s.Level())); err != nil {
+		if _, err := s.Exec(ctx, "promote runs", s.store.dialect.Promote, now, int(s.Level()), s.store.ServesTemporal); err != nil {
 			return nil, err
 		}
 	}
@@ -67,6 +68,7 @@ type leasedRow struct {
 	Number int64    `db:"lease"`
 	Alone  leaseEnd `db:"alone"`
 	Woken  int64    `db:"woken"`
+	Engine string   `db:"engine"`
 }
 
 // lease leases those of the runs that nobody is changing and that there is room for, and
@@ -106,7 +108,7 @@ func (s queue) lease(ctx context.Context, now time.Time, c outbound.RunClaim, ch
 			continue // deleted since it was found
 		}
 		lease := outbound.RunLease{Tenant: tenant.ID(row.Tenant), Run: run.ID(row.ID), Number: row.Number}
-		one := outbound.LeasedRun{Lease: lease, Until: until, At: now, Size: stored.Size, LastLeaseEnd: row.Alone.end(), Woken: row.Woken}
+		one := outbound.LeasedRun{Lease: lease, Until: until, At: now, Size: stored.Size, LastLeaseEnd: row.Alone.end(), Woken: row.Woken, Engine: run.Engine(row.Engine)}
 		if !stored.isLarge() {
 			if one.Run, err = stored.restore(); err != nil {
 				putOff = append(putOff, core.KeyRow{Tenant: row.Tenant, ID: row.ID})
@@ -196,6 +198,26 @@ func (s queue) Renew(ctx context.Context, leases []outbound.RunLease, period tim
 	return good, nil
 }
 
+// TakeOver gives the lease a number of its own, by which whoever had it notices.
+func (s queue) TakeOver(ctx context.Context, lease outbound.RunLease, worker string, period time.Duration) (outbound.LeasedRun, error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return outbound.LeasedRun{}, err
+	}
+	var row struct {
+		leasedRow
+		Size int64 `db:"size"`
+	}
+	err = s.ReadRow(ctx, "take a lease over", &row, `UPDATE live_runs SET lease = lease + 1, lease_until = $1, worker = $2
+		WHERE tenant_id = $3 AND id = $4 AND lease = $5 AND lease_until IS NOT NULL RETURNING tenant_id, id, lease, alone, woken, engine, size`,
+		now.Add(period), worker, string(lease.Tenant), string(lease.Run), lease.Number)
+	if errors.Is(err, sql.ErrNoRows) {
+		return outbound.LeasedRun{}, s.Fail(s.stale(ctx, lease.Tenant, lease.Run))
+	}
+	lease.Number = row.Number
+	return outbound.LeasedRun{Lease: lease, Until: now.Add(period), At: now, Size: row.Size, LastLeaseEnd: row.Alone.end(), Woken: row.Woken, Engine: run.Engine(row.Engine)}, err
+}
+
 // leaseEnd says in the column alone what is known of the run apart from its lease.
 type leaseEnd int
 
@@ -229,14 +251,14 @@ func (s queue) MarkIsolated(ctx context.Context, lease outbound.RunLease) error 
 var nextRun string
 
 const nextRunAfter = `SELECT (SELECT f.free_at FROM live_runs f
-	WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at > $1 AND f.needs_level <= $2
+	WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at > $1 AND f.needs_level <= $2 AND (f.engine <> 'temporal' OR $3)
 	ORDER BY f.free_at, f.tenant_id, f.id LIMIT 1)`
 
 // Next finds the earliest time at which a run is free.
 func (s queue) Next(ctx context.Context, after time.Time) (at time.Time, ok bool, err error) {
-	statement, args := nextRun, []any{int(s.Level())}
+	statement, args := nextRun, []any{int(s.Level()), s.store.ServesTemporal}
 	if !after.IsZero() {
-		statement, args = nextRunAfter, []any{after, int(s.Level())}
+		statement, args = nextRunAfter, []any{after, int(s.Level()), s.store.ServesTemporal}
 	}
 	var first sql.Null[core.Instant]
 	if err = s.ReadRowUnprepared(ctx, "find the next run", &first, statement, args...); err != nil {

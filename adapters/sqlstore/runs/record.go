@@ -103,8 +103,8 @@ func (d dialect) moveRun() string {
 }
 
 func (d dialect) reviveRun() string {
-	return `INSERT INTO live_runs (tenant_id, id, seq, size, due_at, trigger_id, workflow_id, lane, lane_limit, needs_level)
-		SELECT tenant_id, id, $4, $5, ` + d.notAhead("$6", "$7") + `, $10, $11, $12, $13, ` + levelOf("runs", levelToGoOn("runs")) + ` FROM runs WHERE tenant_id = $1 AND id = $2`
+	return `INSERT INTO live_runs (tenant_id, id, seq, size, due_at, trigger_id, workflow_id, lane, lane_limit, engine, needs_level)
+		SELECT tenant_id, id, $4, $5, ` + d.notAhead("$6", "$7") + `, $10, $11, $12, $13, engine, ` + levelOf("runs", levelToGoOn("runs")) + ` FROM runs WHERE tenant_id = $1 AND id = $2`
 }
 
 // orWoken is a time, or now where a live run has been woken since a worker last looked.

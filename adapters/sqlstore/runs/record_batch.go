@@ -100,8 +100,9 @@ func (d dialect) recordSteps() string {
 			lease_until = CASE WHEN CAST(r.ends AS boolean) THEN NULL ELSE u.lease_until END, alone = 0
 		FROM steps r WHERE (SELECT count(*) FROM locked) > 0 AND r.finished_at IS NULL AND ` + held + ` RETURNING u.tenant_id, u.id
 	), revived AS (
-		INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, lane, lane_limit, needs_level)
+		INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, lane, lane_limit, engine, needs_level)
 		SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint), ` + due + `, r.lane, CAST(r.lane_limit AS integer),
+			coalesce((SELECT o.engine FROM runs o WHERE o.tenant_id = r.tenant_id AND o.id = r.id), 'table'),
 			coalesce((SELECT ` + levelOf("o", levelToGoOn("o")) + ` FROM runs o WHERE o.tenant_id = r.tenant_id AND o.id = r.id), 0)
 		FROM steps r WHERE r.finished_at IS NULL AND CAST(r.number AS bigint) = 0
 		ON CONFLICT DO NOTHING RETURNING tenant_id, id

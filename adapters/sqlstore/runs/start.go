@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain/change"
-	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -69,6 +67,7 @@ type newRunRow struct {
 	Lane           string  `json:"lane"`
 	LaneLimit      int     `json:"lane_limit"`
 	LanePlace      int     `json:"lane_place"` // among those that are started together
+	Engine         string  `json:"engine"`
 }
 
 // newRun is the row of a run that has its payload for itself, or shares the one with an
@@ -95,7 +94,7 @@ func newRun(r *run.Run, shared outbound.PayloadID) (newRunRow, error) {
 		FinishedAt: core.FormatTime(st.FinishedAt), WakeAt: core.FormatTime(st.WakeAt), DueAt: core.FormatTime(due), Ready: ready,
 		Awaits: awaits, Awaited: awaited,
 		Parent: string(st.Parent), ParentNode: string(st.ParentNode), ParentWaits: st.ParentWaits, Depth: st.Depth, Lane: st.Lane.Name, LaneLimit: st.Lane.Limit,
-		Snapshot: textOrNull(st.Snapshot), RerunOf: textOrNull(st.RerunOf), ReplayOf: textOrNull(st.ReplayOf), Level: levelToBegin(r), Index: r.Summary().Index,
+		Snapshot: textOrNull(st.Snapshot), RerunOf: textOrNull(st.RerunOf), ReplayOf: textOrNull(st.ReplayOf), Index: r.Summary().Index,
 	}
 	row.Size = len(st.Payload) + len(row.Progress) + row.Outputs
 	return row, err
@@ -134,7 +133,7 @@ var newRunColumns = []struct {
 	{core.Column{Name: "created_at", Time: true}, ""}, {core.Column{Name: "updated_at", Time: true}, ""}, {core.Column{Name: "started_at", Time: true}, ""},
 	{core.Column{Name: "finished_at", Time: true}, ""}, {core.Column{Name: "wake_at", Time: true}, ""},
 	{core.Column{Name: "awaits"}, ""}, {core.Column{Name: "awaited"}, ""},
-	{core.Column{Name: "parent_run_id"}, ""}, {core.Column{Name: "parent_node_id"}, ""}, {core.Column{Name: "parent_waits"}, "boolean"}, {core.Column{Name: "depth"}, "integer"}, {core.Column{Name: "lane"}, ""}, {core.Column{Name: "lane_limit"}, "integer"},
+	{core.Column{Name: "parent_run_id"}, ""}, {core.Column{Name: "parent_node_id"}, ""}, {core.Column{Name: "parent_waits"}, "boolean"}, {core.Column{Name: "depth"}, "integer"}, {core.Column{Name: "lane"}, ""}, {core.Column{Name: "lane_limit"}, "integer"}, {core.Column{Name: "engine"}, ""},
 }
 
 // rowsOfNewRuns is the parameter of both statements that add runs.
@@ -191,39 +190,17 @@ func (d dialect) insertLiveRuns() string {
 // turns; one that misses it is found by its time. One with a lane is held until it is let go.
 func (d dialect) insertLive(from string) string {
 	due := d.notAhead("r.due_at", "CAST(r.ready AS boolean)")
-	return `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at, needs_level, lane, lane_limit, lane_seq, held)
+	return `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at, needs_level, lane, lane_limit, lane_seq, held, engine)
 			SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint),
 				CASE WHEN r.lane = '' THEN ` + due + ` END, CASE WHEN r.lane = '' AND CAST(r.ready AS boolean) THEN ` + due + ` END, ` +
 		levelOf("r", "CAST(r.level AS integer)") + `, r.lane, CAST(r.lane_limit AS integer), CASE WHEN r.lane = '' THEN 0 ELSE CAST(r.lane_place AS bigint) +
-				coalesce(` + lastInLane("true") + `, ` + lastInLane("false") + `, 0) END, r.lane <> ''
+				coalesce(` + lastInLane("true") + `, ` + lastInLane("false") + `, 0) END, r.lane <> '', r.engine
 			FROM ` + from + ` WHERE r.finished_at IS NULL`
 }
 
 // lastInLane is the greatest place in the lane of a row r. While some runs wait, one of those has it.
 func lastInLane(held string) string {
 	return `(SELECT l.lane_seq FROM live_runs l WHERE l.tenant_id = r.tenant_id AND l.lane = r.lane AND l.lane <> '' AND l.held = ` + held + ` ORDER BY l.lane_seq DESC LIMIT 1)`
-}
-
-// levelOf is the level that a row of a table with runs needs: that of its version, or the least
-// one where that is greater.
-func levelOf(table, least string) string {
-	return `coalesce((SELECT CASE WHEN v.needs_level > ` + least + ` THEN v.needs_level ELSE ` + least + ` END FROM workflow_versions v
-		WHERE v.tenant_id = ` + table + `.tenant_id AND v.id = ` + table + `.workflow_version_id), ` + least + `)`
-}
-
-// levelToBegin is what a process must have to begin the run, besides what its version needs:
-// older ones would not look for a snapshot, execute anew what the run takes over, and not wake
-// the run that started it.
-func levelToBegin(r *run.Run) int {
-	if r.Source().Snapshot == "" && !r.TakesOver() && r.Parent() == "" {
-		return 0
-	}
-	return int(process.SecondRelease)
-}
-
-// levelToGoOn is the same of a run of a table that has begun.
-func levelToGoOn(table string) string {
-	return `CASE WHEN ` + table + `.snapshot_id IS NULL AND ` + table + `.parent_run_id = '' THEN 0 ELSE ` + strconv.Itoa(int(process.SecondRelease)) + ` END`
 }
 
 // startAttempts bounds how often a key that has served its time is contended for.
@@ -278,7 +255,7 @@ func (s repository) start(ctx context.Context, shared outbound.PayloadID, all []
 		if err != nil {
 			return nil, s.Fail(err)
 		}
-		row.LanePlace = i + 1
+		row.LanePlace, row.Engine, row.Level = i+1, string(s.store.Begins), s.levelToBegin(r)
 		if itemSizes != nil {
 			row.ItemSize = itemSizes[i]
 			row.Size += row.ItemSize

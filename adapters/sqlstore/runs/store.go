@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -69,6 +70,14 @@ type Store struct {
 	keepItems   string                 // counts items of a run
 	served      atomic.Pointer[string] // the tenant that the last claim came to
 
+	// Begins is the engine with which runs begin that this process starts. It is that of the table
+	// unless it is set before the store is used.
+	Begins run.Engine
+
+	// ServesTemporal says that this process has a Temporal server to hand runs over to. It is set
+	// before the store is used.
+	ServesTemporal bool
+
 	// LiveRunsChanged is called with how many rows of live_runs a unit has written; nil where
 	// nobody wants to know. It is set before the store is used.
 	LiveRunsChanged func(rows int)
@@ -83,7 +92,7 @@ type dialect struct {
 // New returns the runs of a database of a dialect.
 func New(base *core.Dialect, own Statements) *Store {
 	d := dialect{base, own}
-	return &Store{dialect: d, start: d.insertRuns(), live: d.insertLiveRuns(), record: d.recordSteps(), letGo: d.letGo(), keepItems: d.keepItems()}
+	return &Store{dialect: d, Begins: run.EngineTable, start: d.insertRuns(), live: d.insertLiveRuns(), record: d.recordSteps(), letGo: d.letGo(), keepItems: d.keepItems()}
 }
 
 // unit is a unit of work on runs.

@@ -112,7 +112,7 @@ func (t *turns) next(limit int, chosen []core.KeyRow) string {
 // looked at.
 func (s queue) turns(ctx context.Context, now time.Time, limit, perTenant int) (t *turns, crowded bool, err error) {
 	var rows []freeRow
-	if err := s.ReadRows(ctx, "find runs to lease", &rows, s.store.dialect.Turns, now, limit, perTenant, s.store.lastServed(), int(s.Level())); err != nil {
+	if err := s.ReadRows(ctx, "find runs to lease", &rows, s.store.dialect.Turns, now, limit, perTenant, s.store.lastServed(), int(s.Level()), s.store.ServesTemporal); err != nil {
 		return nil, false, err
 	}
 	t = turnsOf(rows)
@@ -143,7 +143,7 @@ func (s queue) more(ctx context.Context, t *turns, now time.Time, tenants []stri
 		return fmt.Errorf("encode tenants: %w", err)
 	}
 	var rows []freeRow
-	if err := s.ReadRows(ctx, "find more runs to lease", &rows, s.store.dialect.More, now, quota, string(text), int(s.Level())); err != nil {
+	if err := s.ReadRows(ctx, "find more runs to lease", &rows, s.store.dialect.More, now, quota, string(text), int(s.Level()), s.store.ServesTemporal); err != nil {
 		return err
 	}
 	for _, row := range rows {

@@ -23,4 +23,4 @@ UPDATE live_runs SET lease = max(lease + 1, $6), lease_until = $3, worker = $4, 
 END
 FROM fitting f
 WHERE live_runs.tenant_id = f.owner_id AND live_runs.id = f.run_id
-RETURNING live_runs.tenant_id, live_runs.id, live_runs.lease, live_runs.alone, live_runs.woken
+RETURNING live_runs.tenant_id, live_runs.id, live_runs.lease, live_runs.alone, live_runs.woken, live_runs.engine

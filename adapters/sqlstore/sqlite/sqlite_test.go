@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/sealtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
 )
@@ -87,6 +88,16 @@ func execSQL(t *testing.T, file string) func(statement string) error {
 func TestProcesses(t *testing.T) { portstest.ProcessRepository(t, openLevels) }
 
 func TestLevels(t *testing.T) { portstest.Levels(t, openLevels) }
+
+func TestEngines(t *testing.T) {
+	portstest.Engines(t, func(t *testing.T) portstest.EngineStores {
+		file := sqlitetest.File(t)
+		table, temporal, older := openFile(t, file), openFile(t, file), openFile(t, file)
+		temporal.Runs.Begins, temporal.Runs.ServesTemporal = run.EngineTemporal, true
+		older.Level = 1
+		return portstest.EngineStores{Table: table, Temporal: temporal, Older: older}
+	})
+}
 
 func TestUnreadableWebhooks(t *testing.T) { portstest.UnreadableWebhooks(t, damageable) }
 

@@ -30,6 +30,7 @@ func Connected() *telemetry.Metrics {
 	m.LabelTenants(telemetry.EveryTenant)
 	m.Storage(func(context.Context) (map[tenant.ID]int64, error) { return map[tenant.ID]int64{"tenant_1": 1}, nil })
 	m.Panics("worker", func() int64 { return 1 })
+	m.HandOversFailed(func() int64 { return 1 })
 	m.TriggersSkipped(run.SkipFiltered, func() int64 { return 1 })
 	m.HookDeliveries("accepted", func() int64 { return 1 })
 	m.HookRefusals("limit", func() int64 { return 1 })

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMistakesInTheSettingsOfTheEngineAreNamed(t *testing.T) {
+	t.Parallel()
+	secret := "hunter2"
+	cases := []struct{ environ, want string }{
+		{"SLUICE_ENGINE=redis", "SLUICE_ENGINE must be table or temporal"},
+		{"SLUICE_ENGINE=temporal", "SLUICE_TEMPORAL_ADDRESS must be set with SLUICE_ENGINE=temporal"},
+		{"SLUICE_TEMPORAL_ADDRESS=temporal.internal", "SLUICE_TEMPORAL_ADDRESS must be a host and a port"},
+		{"SLUICE_TEMPORAL_ADDRESS=a:1 SLUICE_TEMPORAL_TLS_KEY=" + secret, "SLUICE_TEMPORAL_TLS_CERT and SLUICE_TEMPORAL_TLS_KEY go together"},
+	}
+	if hasTemporal {
+		cases = append(cases, struct{ environ, want string }{"SLUICE_TEMPORAL_ADDRESS=a:1 SLUICE_TEMPORAL_TLS_CERT=c SLUICE_TEMPORAL_TLS_KEY=" + secret, "SLUICE_TEMPORAL_TLS_CERT and what belongs to it: the certificate and its key"})
+	} else {
+		cases = append(cases, struct{ environ, want string }{"SLUICE_TEMPORAL_ADDRESS=a:1", "SLUICE_TEMPORAL_ADDRESS needs a binary that was built with the tag temporal"})
+	}
+	for _, c := range cases {
+		b := newBinary(t, sqliteURL(t))
+		b.environ = append(b.environ, strings.Fields(c.environ)...)
+		if code, _, stderr := b.run("serve"); code != exitUsage || !strings.Contains(stderr, c.want) || strings.Contains(stderr, secret) {
+			t.Errorf("%s: %d, %s", c.environ, code, stderr)
+		}
+	}
+}

@@ -1,0 +1,11 @@
+package run
+
+// Engine is what gives a run to the processes that move it on. A run finishes on the one that it
+// began with.
+type Engine string
+
+// The engines.
+const (
+	EngineTable    Engine = "table"    // the queue in the gateway's database
+	EngineTemporal Engine = "temporal" // a Temporal server, to which that queue hands runs over
+)
