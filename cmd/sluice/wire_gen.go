@@ -53,7 +53,7 @@ import (
 // traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
 // none, tally counts what is not recorded, sender makes the calls of webhooks, engine takes runs, nil for none, and tokens asks authorization servers; key is that of the
 // runs' secrets, origin where the addresses of hooks are, public where people reach the gateway, letters what brings links to them, hashes what checks their passwords, provider with whom they sign in, lists the memory for what changes in lists, and kept how long entries of the audit log are.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, tally *usage.Tally, sender outbound.Sender, engine outbound.Engine, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, hashes outbound.Passwords, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbound.TriggerInserter, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, tally *usage.Tally, sender outbound.Sender, engine2 outbound.Engine, tokens outbound.TokenEndpoint, public connections.PublicURL, key run2.Key, budgets outbound.Budgets, lists outbound.Budget, kept audit.Retention, capacity worker.Options, origin hooks.Origin, letters members.Letters, hashes outbound.Passwords, provider outbound.IdentityProvider, opts httpapi.Options) (gateway, error) {
 	clock := system.Clock{}
 	random := system.Random{}
 	service := members.New(work, hashes, provider, limiter, clock, random)
@@ -160,7 +160,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, inserter outbou
 	keeper := usage2.NewKeeper(work, clock, random, tally)
 	mailQueue := members.NewMailQueue(work, clock, random, letters)
 	figures := hookFigures(hooksService)
-	workerWorker := connectedWorker(work, runner, endpoints, compiler, directoryDirectory, signals, random, key, budgets, allowance, capacity, credentials, engine)
+	workerWorker := connectedWorker(work, runner, endpoints, compiler, directoryDirectory, signals, random, key, budgets, allowance, capacity, credentials, engine2)
 	mainGateway := gateway{
 		API:        api,
 		Upkeep:     upkeepService,
@@ -297,8 +297,8 @@ func connectedDispatcher(work outbound.UnitOfWork, sender outbound.Sender, clock
 
 // connectedWorker calls with what connections give out, and hands runs over to an engine.
 func connectedWorker(work outbound.UnitOfWork, nodes2 outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler, directory2 outbound.Directory,
-	signals outbound.RunSignals, random outbound.Random, key run2.Key, budgets outbound.Budgets, allowance *execution.Allowance, opts worker.Options, credentials outbound.Credentials, engine outbound.Engine) *worker.Worker {
-	return worker.New(work, nodes2, endpoints, compiler, directory2, signals, random, key, budgets, allowance, opts).WithCredentials(credentials).WithEngine(engine)
+	signals outbound.RunSignals, random outbound.Random, key run2.Key, budgets outbound.Budgets, allowance *execution.Allowance, opts worker.Options, credentials outbound.Credentials, engine2 outbound.Engine) *worker.Worker {
+	return worker.New(work, nodes2, endpoints, compiler, directory2, signals, random, key, budgets, allowance, opts).WithCredentials(credentials).WithEngine(engine2)
 }
 
 // recordedWork has the audit log say what a command changes.
