@@ -80,12 +80,16 @@ func (l *loopSimulation) note(index int, below *simulation) error {
 	return l.spend(int64(below.run.Size()))
 }
 
-// noted is what became of all items. What would have ended after a failure that ends the node does not.
+// noted is what became of all items. A failure that ends the node cancels those that had not ended by then,
+// and none of them is shown: what their simulation did after it does not happen.
 func (l *loopSimulation) noted() SimulatedItems {
 	all := SimulatedItems{Node: l.Node, Count: len(l.Items)}
 	for _, e := range l.ends {
-		if l.failed && e.at.After(l.found.at) {
+		if l.failed && (!e.Status.Finished() || e.at.After(l.found.at)) {
 			e.Status = StatusCancelled
+			if len(l.Shown) > 0 && l.Shown[0] == (ItemPlace{l.Node, e.Index}) {
+				l.trace.Item = nil
+			}
 		}
 		all.Items = append(all.Items, e.SimulatedItem)
 	}

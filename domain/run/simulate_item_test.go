@@ -67,16 +67,30 @@ func TestASimulationShowsOneItem(t *testing.T) {
 }
 
 func TestItemsThatAFailureEndsAreCancelled(t *testing.T) {
-	p := plan(t, nodes(`each forEach {"items": "[1, 2, 3]", "concurrency": 2}`, "each/ask call"), nil)
-	trace, err := run.Simulate(p, runID, start(`{}`), noon, run.Outside{Body: bodies(t), Answers: answers{
-		"ask": {{Output: []byte("1"), After: time.Minute}, {Failure: &run.AttemptFailed{Code: "no"}, After: time.Second}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []run.SimulatedItems{{Node: "each", Count: 3, Items: []run.SimulatedItem{{1, run.StatusFailed}, {0, run.StatusCancelled}}}}
-	if diff := cmp.Diff(want, trace.Loops); diff != "" {
-		t.Error(diff)
+	p := plan(t, nodes(`each forEach {"items": "[1, 2, 3]", "concurrency": 2}`, "each/ask call", "each/two call"), edges("ask -> two"))
+	fails := run.Answer{Failure: &run.AttemptFailed{Code: "no"}, After: time.Second}
+	later := run.Answer{Output: []byte("1"), After: time.Minute}
+	for name, given := range map[string]answers{
+		"one that would have ended later": {"ask": {later, fails}, "two": {later}},
+		"one that waits for an answer":    {"ask": {{Output: []byte("1")}, fails}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for shown, isShown := range []bool{false, true} { // the one that failed is
+				trace, err := run.Simulate(p, runID, start(`{}`), noon, run.Outside{
+					Body: bodies(t), Answers: given, Shown: []run.ItemPlace{{Node: "each", Index: shown}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := []run.SimulatedItems{{Node: "each", Count: 3, Items: []run.SimulatedItem{{1, run.StatusFailed}, {0, run.StatusCancelled}}}}
+				if diff := cmp.Diff(want, trace.Loops); diff != "" {
+					t.Error(diff)
+				}
+				if (trace.Item != nil) != isShown {
+					t.Errorf("item %d is shown as %+v", shown, trace.Item)
+				}
+			}
+		})
 	}
 }
 
