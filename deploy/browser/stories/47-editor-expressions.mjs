@@ -5,7 +5,7 @@ const node = (id, type, version, config) => ({ id, type, version, name: id, conf
 export const ofTheBrowser = true;
 
 export default async ({ page, assert, examine, open, call }) => {
-  const custom = { type: "acme.score", name: "Score", version: "1.0.0", endpoint: "https://score.example.com/", configSchema: { scale: { type: "string" }, tags: { type: "object", widget: "keyValue" } } };
+  const custom = { type: "acme.score", name: "Score", version: "1.0.0", endpoint: "https://score.example.com/", configSchema: { scale: { type: "string" }, rule: { type: "string", widget: "expression" }, tags: { type: "object", widget: "keyValue" } } };
   assert.equal((await call("POST", "/custom-nodes", custom)).status, 201);
   const workflow = await (await call("POST", "/workflows", { name: "Greet" })).json();
   const draft = { workflowId: workflow.id, nodes: [node("greet", "transform", "1.0.0", { expression: "payload" })], edges: [] };
@@ -84,11 +84,15 @@ export default async ({ page, assert, examine, open, call }) => {
   page.on("request", (request) => request.url().endsWith("/complete") && asked.push(request.postData()));
   await open(`workflows/${scoring.id}/editor`);
   await page.getByRole("region", { name: "Graph" }).locator(".react-flow__node").click();
+  const literal = side.getByText("Expressions are not filled in here");
+  await side.getByRole("textbox", { name: /^rule/i }).pressSequentially("payload.", { delay: 20 });
+  await literal.waitFor();
   await side.getByLabel(/^scale/i).pressSequentially("{{ payload.amount", { delay: 20 });
-  await side.getByText("Expressions are not filled in here").waitFor();
+  await literal.nth(1).waitFor();
   await side.getByRole("button", { name: /^Add to / }).click();
   await side.getByLabel("Name 1").fill("kind");
   await side.getByRole("textbox", { name: "Value of kind" }).pressSequentially("{{ payload.kind", { delay: 20 });
+  await literal.nth(2).waitFor();
   await saved();
   await page.waitForTimeout(600); // longer than the editor waits until it asks
   assert.deepEqual(asked, []);

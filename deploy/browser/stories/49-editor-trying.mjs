@@ -148,6 +148,11 @@ export default async ({ page, assert, examine, open, call }) => {
   await items.getByRole("region", { name: "Output of Print a label" }).getByText("status").waitFor();
   await examine("editor-simulated-item");
   await step("Each parcel is completed");
+  const chosen = items.getByRole("combobox", { name: "Item of Each parcel" });
+  await chosen.focus();
+  await chosen.press("ArrowDown"); // the next one by keys: the focus stays
+  await items.getByRole("region", { name: "Input of Print a label" }).getByText('"c"').waitFor();
+  assert.ok(await chosen.evaluate((element) => element === document.activeElement), "the choice keeps the focus");
 
   // Closed panels leave the focus with what they were opened by.
   const hasFocus = async (button) => assert.ok(await button.evaluate((element) => element === document.activeElement), `${button} has the focus`);

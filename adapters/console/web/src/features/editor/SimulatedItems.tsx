@@ -1,4 +1,5 @@
-import { useLingui } from "@lingui/react/macro";
+import { Plural, useLingui } from "@lingui/react/macro";
+import { type Ref, useRef } from "react";
 import type { Schemas } from "@/api";
 import { nodeStates, runStates } from "@/parts";
 import { inputLook, StateBadge } from "@/ui";
@@ -20,6 +21,8 @@ type Props = {
 /** One item of a node that runs a body: which, and what each node of the body got and gave for it. */
 export function SimulatedItems({ simulation, graph, nodeId, shown, isDisabled, onShow }: Props) {
   const { t } = useLingui();
+  const panel = useRef<HTMLElement>(null);
+  const choice = useRef<HTMLSelectElement>(null);
   const loop = simulation.loops.find((one) => one.nodeId === nodeId);
   if (!loop || loop.items.length === 0) return null;
   const isOwn = shown[0]?.nodeId === nodeId;
@@ -27,8 +30,14 @@ export function SimulatedItems({ simulation, graph, nodeId, shown, isDisabled, o
   const outer = shown.at(-2);
   const nameOf = (id: string) => graph.nodes[id]?.name ?? id;
   return (
-    <section aria-label={t`Items of ${nameOf(nodeId)}`} className="flex min-w-0 flex-col gap-2 rounded-md border border-line p-3">
+    <section
+      ref={panel}
+      tabIndex={-1}
+      aria-label={t`Items of ${nameOf(nodeId)}`}
+      className="flex min-w-0 flex-col gap-2 rounded-md border border-line p-3"
+    >
       <ChooseItem
+        ref={choice}
         loop={loop}
         label={t`Item of ${nameOf(nodeId)}`}
         chosen={isOwn ? shown[0] : undefined}
@@ -36,9 +45,23 @@ export function SimulatedItems({ simulation, graph, nodeId, shown, isDisabled, o
         onShow={(place) => onShow([place])}
       />
       {isOwn && outer && (
-        <button type="button" className="self-start text-accent underline" onClick={() => onShow(shown.slice(0, -1))}>
-          {t`Back to ${nameOf(outer.nodeId)} #${outer.index}`}
-        </button>
+        <>
+          <p className="font-medium break-words">{shown.map((place) => `${nameOf(place.nodeId)} #${place.index}`).join(" › ")}</p>
+          <button
+            type="button"
+            className="self-start text-accent underline disabled:text-quiet"
+            disabled={isDisabled}
+            onClick={() => {
+              choice.current?.focus();
+              onShow(shown.slice(0, -1));
+            }}
+          >
+            {t`Back to ${nameOf(outer.nodeId)} #${outer.index}`}
+          </button>
+        </>
+      )}
+      {isOwn && !item && (
+        <p className="text-quiet">{t`There is nothing to see of this item: another one fails first, or it is not there any more.`}</p>
       )}
       {isOwn && item && (
         <>
@@ -62,7 +85,10 @@ export function SimulatedItems({ simulation, graph, nodeId, shown, isDisabled, o
                         loop={inner}
                         label={t`Item of ${nameOf(node.nodeId)}`}
                         isDisabled={isDisabled}
-                        onShow={(place) => onShow([...shown, place])}
+                        onShow={(place) => {
+                          panel.current?.focus(); // the list goes with the item that it is of
+                          onShow([...shown, place]);
+                        }}
                       />
                     )}
                     <div className="grid gap-3 lg:grid-cols-2">
@@ -80,6 +106,7 @@ export function SimulatedItems({ simulation, graph, nodeId, shown, isDisabled, o
 }
 
 type ChooseProps = {
+  ref?: Ref<HTMLSelectElement>;
   loop: Schemas["SimulatedItems"];
   label: string;
   chosen?: ItemPlace;
@@ -88,22 +115,28 @@ type ChooseProps = {
 };
 
 /** Those that failed come first. */
-function ChooseItem({ loop: { nodeId, count, items }, label, chosen, isDisabled, onShow }: ChooseProps) {
+function ChooseItem({ ref, loop: { nodeId, count, items }, label, chosen, isDisabled, onShow }: ChooseProps) {
   const { t, i18n } = useLingui();
   return (
-    <select
-      aria-label={label}
-      className={inputLook}
-      disabled={isDisabled}
-      value={chosen?.index ?? ""}
-      onChange={({ target }) => target.value && onShow({ nodeId, index: Number(target.value) })}
-    >
-      <option value="">{t`Look at one of ${count} items`}</option>
-      {items.map(({ index, status }) => (
-        <option key={index} value={index}>
-          #{index} · {i18n._(runStates[status].word)}
+    <>
+      <select
+        ref={ref}
+        aria-label={label}
+        className={inputLook}
+        disabled={isDisabled}
+        value={chosen?.index ?? ""}
+        onChange={({ target }) => target.value && onShow({ nodeId, index: Number(target.value) })}
+      >
+        <option value="">
+          <Plural value={count} one="Look at the item" other="Look at one of # items" />
         </option>
-      ))}
-    </select>
+        {items.map(({ index, status }) => (
+          <option key={index} value={index}>
+            #{index} · {i18n._(runStates[status].word)}
+          </option>
+        ))}
+      </select>
+      {items.length < count && <p className="text-xs text-quiet">{t`${items.length} of ${count} items are listed, those that failed first.`}</p>}
+    </>
   );
 }

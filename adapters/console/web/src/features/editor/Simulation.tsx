@@ -40,6 +40,7 @@ export default function Simulation() {
   const [isPlaying, setPlaying] = useState(false);
   const [isRunning, setRunning] = useState(false);
   const next = useRef<HTMLButtonElement>(null);
+  const choices = useRef(0); // of items; only the answer to the last one counts
   const { mutateAsync, error, isPending } = api.useMutation("post", "/workflow-versions/{id}/simulate");
   const last = (done?.steps.length ?? 1) - 1;
 
@@ -61,7 +62,9 @@ export default function Simulation() {
     const { versionId, history } = editing.store.getState();
     const { graph } = history;
     const answers = Object.fromEntries(Object.entries(given).filter(([id]) => graph.nodes[id]));
-    const asked = { eventData: parseJson(event).value, startAt: from, answers, item: to > 0 ? done?.asked.item : undefined };
+    const shown = to > 0 ? done?.asked.item : undefined;
+    const item = shown?.every(({ nodeId }) => graph.nodes[nodeId]) ? shown : undefined;
+    const asked = { eventData: parseJson(event).value, startAt: from, answers, item };
     // What is wrong with it is shown by the panel, and what was there before stays.
     const simulation = await mutateAsync({ params: { path: { id: versionId } }, body: asked }).catch(() => undefined);
     if (!simulation) return;
@@ -81,9 +84,15 @@ export default function Simulation() {
   };
   const showItem = async (item: ItemPlace[]) => {
     if (!done || !(await editing.flush())) return;
+    const { versionId, history } = editing.store.getState();
+    if (!isAlike(done.graph, history.graph)) return;
+    const choice = ++choices.current;
     const asked = { ...done.asked, item };
-    const simulation = await mutateAsync({ params: { path: { id: editing.store.getState().versionId } }, body: asked }).catch(() => undefined);
-    if (simulation) setDone({ ...done, simulation, steps: stepsOf(simulation.history), asked });
+    const simulation = await mutateAsync({ params: { path: { id: versionId } }, body: asked }).catch(() => undefined);
+    if (!simulation || choice !== choices.current) return;
+    const steps = stepsOf(simulation.history);
+    setDone((now) => (now?.answers === done.answers ? { ...done, simulation, steps, asked } : now)); // unless it was simulated anew meanwhile
+    setAt((now) => Math.min(now, steps.length - 1));
   };
   const close = () => {
     view.setState({ isSimulating: false });
@@ -302,7 +311,7 @@ function StepDetails({ done, at, isBusy, isAsBefore, onAnswer, onShow }: StepDet
         graph={graph}
         nodeId={nodeId}
         shown={done.asked.item ?? []}
-        isDisabled={isBusy || !isAsBefore}
+        isDisabled={!isAsBefore}
         onShow={(item) => void onShow(item)}
       />
       <div className="grid gap-3 lg:grid-cols-2">

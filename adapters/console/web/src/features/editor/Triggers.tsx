@@ -148,6 +148,7 @@ function Row({ trigger, isIdle, onDo }: { trigger: Trigger; isIdle: boolean; onD
     );
   const what = hook ? senderOf(hook.scheme as Scheme) : (webhookConfig?.event ?? scheduleConfig?.cron);
   const isCalled = start !== "schedule" && hook === null;
+  const pageOfIt = `/t/${tenantId}/triggers/${id}`;
   const address = addressOf(id, location.origin, base);
   return (
     <li aria-label={name} className="flex flex-col gap-1 rounded-md border border-line p-3">
@@ -157,19 +158,19 @@ function Row({ trigger, isIdle, onDo }: { trigger: Trigger; isIdle: boolean; onD
           {name}
         </h3>
         {isActive ? hook && !hook.isActive && <OnOff of={hook} /> : <OnOff of={trigger} />}
-        <Menu label={t`Actions for ${name}`}>
-          {may("triggers:write") && (
-            <>
-              <MenuItem icon={Pencil} label={t`Edit`} onSelect={() => onDo({ form: trigger })} />
-              {isCalled && start === "call" && <MenuItem icon={Webhook} label={t`Create a hook`} onSelect={() => onDo({ hookOf: trigger })} />}
-              {hook && <MenuItem icon={Webhook} label={t`Edit the hook`} onSelect={() => onDo({ hookOf: trigger, hook })} />}
-              <MenuItem icon={Power} label={isActive ? t`Switch off` : t`Switch on`} onSelect={toggle} />
-            </>
-          )}
-          {hasPage(`/t/${tenantId}/triggers/${id}`) && (
-            <MenuItem icon={ExternalLink} label={t`Open its page`} onSelect={() => void navigate({ to: `/t/${tenantId}/triggers/${id}` })} />
-          )}
-        </Menu>
+        {(may("triggers:write") || hasPage(pageOfIt)) && (
+          <Menu label={t`Actions for ${name}`}>
+            {may("triggers:write") && (
+              <>
+                <MenuItem icon={Pencil} label={t`Edit`} onSelect={() => onDo({ form: trigger })} />
+                {isCalled && start === "call" && <MenuItem icon={Webhook} label={t`Create a hook`} onSelect={() => onDo({ hookOf: trigger })} />}
+                {hook && <MenuItem icon={Webhook} label={t`Edit the hook`} onSelect={() => onDo({ hookOf: trigger, hook })} />}
+                <MenuItem icon={Power} label={isActive ? t`Switch off` : t`Switch on`} onSelect={toggle} />
+              </>
+            )}
+            {hasPage(pageOfIt) && <MenuItem icon={ExternalLink} label={t`Open its page`} onSelect={() => void navigate({ to: pageOfIt })} />}
+          </Menu>
+        )}
       </div>
       <p className="text-xs text-quiet">
         {hook ? t`A hook` : i18n._(startWords[start])} {what && <code className="break-all text-text">{what}</code>}

@@ -4,7 +4,7 @@ import { type ComponentProps, createContext, lazy, type ReactNode, use, useState
 import { type Schemas, useTenant } from "@/api";
 import { RecordField } from "@/parts";
 import { Button, CheckField, Field, IconButton, inputLook, SelectField, TextArea, TextField } from "@/ui";
-import { hasTemplates } from "./catalogue";
+import { hasTemplates, typeOf } from "./catalogue";
 import { useEditor, useGraph, useIsReadOnly } from "./context";
 import { Code, ExpressionField, FieldOwner } from "./ExpressionField";
 import { readForm } from "./form";
@@ -158,6 +158,7 @@ function LiteralHelp({ help }: { help?: ReactNode }) {
 /** A value that is written: text, a number, an expression, JSON. What was typed stays as it is while it means the same. */
 function WrittenField({ name, schema, value, onChange, base }: Props & Base) {
   const node = useGraph().nodes[use(FieldOwner)];
+  const { types } = useEditor();
   const isJSON = schema.type === "any" || schema.type === "object" || schema.type === "array";
   const read = (text: string) => (text === "" ? undefined : isJSON ? readValue(text) : schema.type === "number" ? readNumber(text) : text);
   const shown = !isJSON && typeof value === "string" ? value : textOfValue(value);
@@ -170,7 +171,10 @@ function WrittenField({ name, schema, value, onChange, base }: Props & Base) {
   const placeholder = schema.placeholder ?? (schema.default === undefined ? undefined : textOfValue(schema.default));
   const isCode = isJSON || schema.widget === "code" || schema.widget === "expression";
   if (!isJSON && (schema.widget === "expression" || schema.widget === "code")) {
-    return <ExpressionField {...base} value={text} onChange={change} isProgram={schema.widget === "code"} />;
+    const isProgram = schema.widget === "code";
+    const isLiteral = !isProgram && node !== undefined && typeOf(types, node)?.isBuiltIn === false;
+    const help = isLiteral ? <LiteralHelp help={base.help} /> : base.help;
+    return <ExpressionField {...base} help={help} value={text} onChange={change} isProgram={isProgram} isLiteral={isLiteral} />;
   }
   const isLong = (isJSON && schema.widget !== "text") || text.includes("\n") || schema.widget === "textarea";
   if (node && hasTemplates(node) && name.startsWith("config.") && schema.type !== "number" && !schema.secret)
@@ -241,11 +245,13 @@ function PairsField({ value, onChange, base, name }: Props & Base) {
   const { t } = useLingui();
   const node = useGraph().nodes[use(FieldOwner)];
   const isMapping = node?.type === "transform";
+  const isLiteral = !isMapping && !(node && hasTemplates(node));
   const of = isRecord(value) ? value : {};
   const [rows, setRows] = useState(() => Object.entries(of).map(([key, one]) => [key, textOfValue(one)] as [string, string]));
   const made = (pairs: [string, string][]) => Object.fromEntries(pairs.filter(([key]) => key !== "").map(([key, text]) => [key, readValue(text)]));
   const shown =
     JSON.stringify(made(rows)) === JSON.stringify(of) ? rows : Object.entries(of).map(([key, one]) => [key, textOfValue(one)] as [string, string]);
+  const help = isLiteral && shown.some(([, text]) => text.includes("{{")) ? <LiteralHelp help={base.help} /> : base.help;
   const change = (next: [string, string][]) => {
     setRows(next);
     const pairs = made(next);
@@ -254,7 +260,7 @@ function PairsField({ value, onChange, base, name }: Props & Base) {
   const put = (at: number, place: 0 | 1, text: string) =>
     change(shown.map((row, one) => (one === at ? (place === 0 ? [text, row[1]] : [row[0], text]) : row)));
   return (
-    <Field {...base}>
+    <Field {...base} help={help}>
       {({ id }) => (
         <div id={id} className="flex flex-col gap-1.5">
           {shown.map(([key, text], at) => (
@@ -273,7 +279,7 @@ function PairsField({ value, onChange, base, name }: Props & Base) {
                   label={t`Value of ${key || at + 1}`}
                   placeholder={t`Value`}
                   isTemplate={!isMapping}
-                  isLiteral={!isMapping && !(node && hasTemplates(node))}
+                  isLiteral={isLiteral}
                   isLine
                   value={text}
                   onChange={(next) => put(at, 1, next)}
