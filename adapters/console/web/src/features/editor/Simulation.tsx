@@ -12,7 +12,19 @@ import { PastRun, useInitialEvent } from "./PastRun";
 import RunVersion from "./RunVersion";
 import { SimulatedAnswer } from "./SimulatedAnswer";
 import { type ItemPlace, SimulatedItems } from "./SimulatedItems";
-import { type Answer, type Answers, answerAt, answersUsed, graphStateAt, isAlike, parseJson, type Step, stepsOf, withAnswer } from "./simulate";
+import {
+  type Answer,
+  type Answers,
+  answerAt,
+  answersUsed,
+  graphStateAt,
+  isAlike,
+  parseJson,
+  type Step,
+  stepsOf,
+  stillShown,
+  withAnswer,
+} from "./simulate";
 import { Value } from "./Value";
 
 type Done = {
@@ -62,8 +74,7 @@ export default function Simulation() {
     const { versionId, history } = editing.store.getState();
     const { graph } = history;
     const answers = Object.fromEntries(Object.entries(given).filter(([id]) => graph.nodes[id]));
-    const shown = to > 0 ? done?.asked.item : undefined;
-    const item = shown?.every(({ nodeId }) => graph.nodes[nodeId]) ? shown : undefined;
+    const item = to > 0 ? stillShown(graph, done?.asked.item) : undefined;
     const asked = { eventData: parseJson(event).value, startAt: from, answers, item };
     // What is wrong with it is shown by the panel, and what was there before stays.
     const simulation = await mutateAsync({ params: { path: { id: versionId } }, body: asked }).catch(() => undefined);

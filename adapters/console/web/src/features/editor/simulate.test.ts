@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Schemas } from "@/api";
 import type { Graph } from "./model";
 import { node } from "./model/fixtures";
-import { answerAt, answersUsed, graphStateAt, isAlike, parseJson, stepsOf, withAnswer } from "./simulate";
+import { answerAt, answersUsed, graphStateAt, isAlike, parseJson, stepsOf, stillShown, withAnswer } from "./simulate";
 
 type Entry = Schemas["HistoryEntry"];
 
@@ -147,4 +147,12 @@ test("an event is JSON, or it is none", () => {
   expect(parseJson('{"a": 1}')).toEqual({ value: { a: 1 }, isJson: true });
   expect(parseJson(" ")).toEqual({ value: {}, isJson: true });
   expect(parseJson("{a}")).toEqual({ isJson: false });
+});
+
+test("an item is not shown any more when a node that it is within is gone", () => {
+  const [outer, inner] = [
+    { nodeId: "small", index: 2 },
+    { nodeId: "gone", index: 0 },
+  ];
+  expect([stillShown(graph, [outer]), stillShown(graph, [outer, inner]), stillShown(graph, undefined)]).toEqual([[outer], undefined, undefined]);
 });

@@ -113,3 +113,7 @@ const withoutPlaces = ({ nodes, ...rest }: Graph) => ({ ...rest, nodes: Object.v
 
 /** Whether two graphs do the same, wherever their nodes stand. */
 export const isAlike = (one: Graph, other: Graph) => one === other || same(withoutPlaces(one), withoutPlaces(other));
+
+/** The item that is shown, unless a node that it is of or within is gone from the graph. */
+export const stillShown = (graph: Graph, item: Schemas["ItemPlace"][] | undefined) =>
+  item?.every(({ nodeId }) => graph.nodes[nodeId]) ? item : undefined;
