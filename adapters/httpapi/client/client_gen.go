@@ -3523,7 +3523,7 @@ type SimulateVersion struct {
 	EventData interface{} `json:"eventData,omitempty"`
 
 	// Item The item of a node that runs a body whose own course is shown, as `item` of the answer: the node and the place of the item, which counts from 0; for an item of a node in that
-	// body, the same again behind it.
+	// body, the same again behind it. An item that another one's failure cancels is not shown.
 	Item *[]ItemPlace `json:"item,omitempty"`
 
 	// Payload Another name of `eventData`, in its place.
