@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const most = { pictures: 400, bytes: 24 << 20 }; // of one story
 const size = { maxWidth: 1280, maxHeight: 800 };
-const pause = 150; // milliseconds between two pictures: what moves is seen, and not each of its frames
+const interval = 150; // milliseconds between two pictures: what moves is seen, and not each of its frames
 
 /** Begins the sequence of a story in a folder of its own. */
 export function sequence(folder) {
@@ -14,11 +14,12 @@ export function sequence(folder) {
   mkdirSync(folder, { recursive: true });
   let [taken, bytes, last, lastAt, isPaused] = [0, 0, "", 0, false];
   const written = [];
+  const pages = []; // of each, what writes its newest frame
   return {
     /** Follows a page until it is closed. */
     async follow(page) {
       const session = await page.context().newCDPSession(page);
-      let waiting; // the newest frame that came too soon after another one
+      let [waiting, newest] = []; // a frame that came too soon after another one
       const keep = (data) => {
         const picture = Buffer.from(data, "base64");
         const hash = createHash("sha256").update(picture).digest("base64");
@@ -26,18 +27,29 @@ export function sequence(folder) {
         [last, lastAt, bytes] = [hash, Date.now(), bytes + picture.length];
         written.push(writeFile(join(folder, `${String(++taken).padStart(4, "0")}.jpg`), picture));
       };
+      const keepNewest = () => {
+        clearTimeout(waiting);
+        if (newest) keep(newest);
+        newest = undefined;
+      };
+      pages.push(keepNewest);
       session.on("Page.screencastFrame", ({ data, sessionId }) => {
         session.send("Page.screencastFrameAck", { sessionId }).catch(() => {}); // the page may be closed meanwhile
         clearTimeout(waiting);
-        const left = lastAt + pause - Date.now();
-        if (left <= 0) keep(data);
-        else waiting = setTimeout(keep, left, data);
+        newest = data;
+        waiting = setTimeout(keepNewest, lastAt + interval - Date.now());
       });
       await session.send("Page.startScreencast", { format: "jpeg", quality: 70, ...size });
     },
     /** Takes none, or goes on: what is examined in several looks is no part of the story. */
-    pause: (is) => void (isPaused = is),
+    pause: (is) => {
+      if (is) for (const keepNewest of pages) keepNewest();
+      isPaused = is;
+    },
     /** Waits until all of it is written. */
-    end: () => Promise.all(written),
+    end: () => {
+      for (const keepNewest of pages) keepNewest();
+      return Promise.all(written);
+    },
   };
 }

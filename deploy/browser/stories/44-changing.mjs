@@ -112,11 +112,11 @@ export default async ({ page, assert, examine, open, call }) => {
   await page.reload();
   await card("small").waitFor();
   await page.waitForTimeout(300);
-  const drag = async (from, to) => {
+  const drag = async (from, to, end = "touchEnd") => {
     const touch = (type, points) => screen.send("Input.dispatchTouchEvent", { type, touchPoints: points });
     await touch("touchStart", [from]);
     for (let step = 1; step <= 8; step++) await touch("touchMove", [{ x: from.x + ((to.x - from.x) * step) / 8, y: from.y + ((to.y - from.y) * step) / 8 }]);
-    await touch("touchEnd", []);
+    await touch(end, []);
   };
   const middle = async (of) => {
     const { x, y, width, height } = await of.boundingBox();
@@ -145,9 +145,22 @@ export default async ({ page, assert, examine, open, call }) => {
   await page.waitForTimeout(300);
   assert.deepEqual((await edgesNow())[0], ["small", undefined, "send"], "no edge may lead back");
   const beginning = await middle(drawn("small", "send").locator(".react-flow__edgeupdater-source"));
+  await drag(beginning, await middle(card("sort").locator(".react-flow__handle[data-handleid='out:default']")), "touchCancel"); // the system takes the finger
+  await page.locator(".react-flow__connection").waitFor({ state: "detached" });
+  await page.waitForTimeout(300);
+  assert.deepEqual((await edgesNow())[0], ["small", undefined, "send"], "a drag that is cancelled changes nothing");
   await drag(beginning, await middle(card("sort").locator(".react-flow__handle[data-handleid='out:default']")));
   await drawn("small", "send").waitFor({ state: "detached" });
   await saved();
   assert.deepEqual(await edgesNow(), [["sort", "case-0", "small"], ["sort", "case-2", "send"], ["sort", "default", "send"]]);
   await screen.send("Emulation.setTouchEmulationEnabled", { enabled: false });
+
+  // What had the focus is removed: keys go on in the graph.
+  await drawn("sort", "small").focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("complementary").getByRole("button", { name: "Delete the edge" }).click();
+  await drawn("sort", "small").waitFor({ state: "detached" });
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Graph");
+  await page.keyboard.press("Control+z");
+  await drawn("sort", "small").waitFor();
 };

@@ -1,7 +1,7 @@
 // Somebody makes what a workflow needs without leaving the editor: connections, with the consent of an account, triggers, and the form that a person fills in.
 import { createServer } from "node:http";
 
-// What is called, and an authorization server in one: it consents at once, and gives a token for the code.
+// What is called, and an authorization server in one: it asks, and gives a token for the code.
 const others = createServer((request, response) => {
   const url = new URL(request.url, `http://${request.headers.host}`);
   if (url.pathname === "/authorize") {
@@ -9,7 +9,7 @@ const others = createServer((request, response) => {
     const back = new URL(url.searchParams.get("redirect_uri"));
     back.searchParams.set("state", url.searchParams.get("state"));
     back.searchParams.set("code", "a-code");
-    response.writeHead(302, { Location: back.href }).end();
+    response.writeHead(200, { "Content-Type": "text/html" }).end(`<a href="${back.href.replaceAll("&", "&amp;")}">Allow it</a>`);
   } else {
     response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ access_token: "at-1", token_type: "Bearer", expires_in: 3600 }));
   }
@@ -76,6 +76,9 @@ export default async ({ page, assert, examine, open, call, tolerate }) => {
     await dialog.getByText("Waiting for your consent").waitFor({ state: "detached" }); // at once, and not when the link ends
     const consent = await connect();
     await consent.getByRole("link", { name: /^Continue to/ }).click();
+    await consent.getByRole("link", { name: "Allow it" }).waitFor();
+    await dialog.getByText("Waiting for your consent").waitFor({ state: "detached" }); // that page hides its window, so nobody knows whether it is still there
+    await consent.getByRole("link", { name: "Allow it" }).click();
     await consent.getByText("You can close this window").waitFor();
     await consent.close();
     await page.getByText("Contacts is connected").waitFor();

@@ -86,7 +86,7 @@ export function Canvas() {
   };
 
   return (
-    <section ref={box} aria-label={t`Graph`} className="relative min-h-0 min-w-0 flex-1 bg-bg">
+    <section ref={box} id="nodes" tabIndex={-1} aria-label={t`Graph`} className="relative outline-none min-h-0 min-w-0 flex-1 bg-bg">
       <ReactFlow<ShownNode, ShownEdge>
         nodes={nodes}
         edges={edges}
@@ -159,16 +159,32 @@ export function Canvas() {
 
 const isTouched = matchMedia("(pointer: coarse)").matches;
 
+const mouse = (target: EventTarget, type: string, { clientX, clientY }: { clientX: number; clientY: number }) =>
+  target.dispatchEvent(new MouseEvent(type, { bubbles: true, cancelable: true, button: 0, clientX, clientY }));
+
+const nowhere = { clientX: -10_000, clientY: -10_000 };
+
 /** Lets a finger drag the ends of edges, too: React Flow follows it, but begins with a mouse alone. */
 function useTouchedEnds(box: RefObject<HTMLElement | null>) {
   useEffect(() => {
     const canvas = box.current;
     const begin = (event: TouchEvent) => {
       const [touch] = event.touches;
-      if (!touch || event.touches.length > 1 || !(event.target as Element).closest(".react-flow__edgeupdater")) return;
+      const target = event.target as Element;
+      if (!touch || event.touches.length > 1 || !target.closest(".react-flow__edgeupdater")) return;
       event.preventDefault(); // or the browser scrolls, or makes up a mouse afterwards
-      const { clientX, clientY } = touch;
-      event.target?.dispatchEvent(new MouseEvent("mousedown", { bubbles: true, cancelable: true, button: 0, clientX, clientY }));
+      const dragging = new AbortController();
+      const move = ({ changedTouches: [at] }: TouchEvent) => at && !target.isConnected && mouse(document, "mousemove", at);
+      const end = ({ type, changedTouches: [at] }: TouchEvent) => {
+        dragging.abort();
+        const isCancelled = type === "touchcancel";
+        if (isCancelled) mouse(document, "mousemove", nowhere);
+        if (isCancelled || !target.isConnected) mouse(document, "mouseup", isCancelled || !at ? nowhere : at);
+      };
+      // What a finger does arrives where it began, also after that has gone, because the view has moved on: then it reaches React Flow by the document alone.
+      target.addEventListener("touchmove", move as EventListener, dragging);
+      for (const type of ["touchend", "touchcancel"]) target.addEventListener(type, end as EventListener, dragging);
+      mouse(target, "mousedown", touch);
     };
     canvas?.addEventListener("touchstart", begin, { passive: false });
     return () => canvas?.removeEventListener("touchstart", begin);

@@ -5,7 +5,7 @@ import { changeEdge, reconnect, removeSelected } from "./actions";
 import { canFail, outputsOf, typeOf } from "./catalogue";
 import { useEditor, useFindings, useGraph, useIsReadOnly } from "./context";
 import { EdgeOwner, ExpressionField } from "./ExpressionField";
-import { focusOnShown } from "./keys";
+import { focusOnNodes, focusOnShown } from "./keys";
 import { canReconnect, type EdgeChange, type Ends, type GraphEdge } from "./model";
 import { useOutputName } from "./NodeCard";
 import { FindingList } from "./NodePanel";
@@ -30,6 +30,10 @@ export function EdgePanel({ id, edge }: { id: string; edge: GraphEdge }) {
     editor.view.setState({ edges: [] });
     focusOnShown(id);
   };
+  const remove = () => {
+    removeSelected(editor);
+    focusOnNodes();
+  };
   /** The nodes at which an end of it could be. */
   const ends = (endsAt: (nodeId: string) => Ends, now: string) =>
     Object.fromEntries(
@@ -50,7 +54,7 @@ export function EdgePanel({ id, edge }: { id: string; edge: GraphEdge }) {
         <h2 className="min-w-0 flex-1 truncate font-semibold">
           {source.name} → {target.name}
         </h2>
-        {!isReadOnly && <IconButton icon={Trash2} label={t`Delete the edge`} onClick={() => removeSelected(editor)} />}
+        {!isReadOnly && <IconButton icon={Trash2} label={t`Delete the edge`} onClick={remove} />}
         <IconButton icon={X} label={t`Close`} onClick={close} />
       </header>
       <Scroll label={t`Configuration`} className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">

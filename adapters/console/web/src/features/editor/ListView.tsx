@@ -17,7 +17,7 @@ export default function ListView() {
   const [connecting, setConnecting] = useState<GraphNode>();
   const nodes = listed(graph);
   return (
-    <section aria-label={t`Nodes in their order`} className="min-h-0 min-w-0 flex-1 overflow-y-auto bg-bg p-4">
+    <section id="nodes" tabIndex={-1} aria-label={t`Nodes in their order`} className="min-h-0 outline-none min-w-0 flex-1 overflow-y-auto bg-bg p-4">
       {nodes.length === 0 ? (
         <Empty
           title={t`There is no node yet`}

@@ -9,7 +9,7 @@ import { useEditor, useFindings, useGraph, useIsReadOnly } from "./context";
 import { FieldOwner } from "./ExpressionField";
 import { Help, RemoveItem, SchemaFields } from "./fields";
 import type { Finding } from "./findings";
-import { focusOnShown } from "./keys";
+import { focusOnNodes, focusOnShown } from "./keys";
 import type { GraphNode, NodeChange } from "./model";
 import { TryNode } from "./TryNode";
 import { isRecord } from "./values";
@@ -43,6 +43,10 @@ export function NodePanel({ node }: { node: GraphNode }) {
     editor.view.setState({ nodes: [] });
     focusOnShown(node.id);
   };
+  const remove = () => {
+    removeSelected(editor);
+    focusOnNodes();
+  };
   const schemas = { ...type?.configSchema };
   // A form says itself what it asks for.
   if (node.type === "input" && isRecord(node.config.form) && Object.keys(node.config.form).length > 0) {
@@ -60,7 +64,7 @@ export function NodePanel({ node }: { node: GraphNode }) {
       <header className="flex items-center gap-2 border-b border-line py-2 pr-2 pl-4">
         <Icon aria-hidden className="size-4.5 shrink-0 text-accent" />
         <h2 className="min-w-0 flex-1 truncate font-semibold">{type?.name ?? node.type}</h2>
-        {!isReadOnly && <IconButton icon={Trash2} label={t`Delete the node`} onClick={() => removeSelected(editor)} />}
+        {!isReadOnly && <IconButton icon={Trash2} label={t`Delete the node`} onClick={remove} />}
         <IconButton icon={X} label={t`Close`} onClick={close} />
       </header>
       <Scroll label={t`Configuration`} className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">

@@ -3,8 +3,8 @@ import dagre from "@dagrejs/dagre";
 type Size = { width: number; height: number };
 type Place = { x: number; y: number };
 type Box = Place & Size;
-/** An edge with how far its ends are below the tops of their nodes. */
-export type TidyEdge = { from: string; to: string; fromTop: number; toTop: number };
+/** An edge with how far it begins below the top of its node. */
+export type TidyEdge = { from: string; to: string; fromTop: number };
 export type TidyRequest = {
   nodes: (Size & { id: string; parentId?: string; isBody: boolean })[];
   edges: TidyEdge[];
@@ -71,11 +71,16 @@ function untangle(graph: Layered, ports: Map<string, number>) {
     return { v, w, port: (original?.v === v && ports.get(`${v} ${original.w}`)) || 0.5 };
   });
   const source = ({ v, port }: (typeof edges)[number]) => node(v).order + port;
+  const into = groupedBy(edges, ({ w }) => w);
+  const outOf = groupedBy(edges, ({ v }) => v);
+  const between = layers.map((_, rank) => edges.filter(({ v }) => node(v).rank === rank)); // a column and the next one
   const crossed = () => {
     let count = 0;
-    for (const [at, one] of edges.entries())
-      for (const other of edges.slice(at + 1))
-        if (node(one.v).rank === node(other.v).rank && (source(one) - source(other)) * (node(one.w).order - node(other.w).order) < 0) count++;
+    for (const some of between) {
+      const lines = some.map((edge) => [source(edge), node(edge.w).order] as const).sort(([a, x], [b, y]) => a - b || x - y);
+      for (const [at, [start, end]] of lines.entries())
+        for (let i = at + 1; i < lines.length; i++) if ((lines[i]?.[0] ?? start) > start && (lines[i]?.[1] ?? end) < end) count++;
+    }
     return count;
   };
   const orderBy = (layer: string[] | undefined, meanOf: (id: string) => number[]) => {
@@ -85,14 +90,22 @@ function untangle(graph: Layered, ports: Map<string, number>) {
   };
   let [best, bestOrder] = [crossed(), graph.nodes().map((id) => node(id).order)];
   for (let sweep = 0; sweep < sweeps && best > 0; sweep++) {
-    if (sweep % 2 === 0) for (const layer of layers) orderBy(layer, (id) => edges.filter(({ w }) => w === id).map(source));
-    else
-      for (const layer of layers.toReversed())
-        orderBy(layer, (id) => edges.filter(({ v }) => v === id).map(({ w, port }) => node(w).order - port / 1_000));
+    if (sweep % 2 === 0) for (const layer of layers) orderBy(layer, (id) => (into.get(id) ?? []).map(source));
+    else for (const layer of layers.toReversed()) orderBy(layer, (id) => (outOf.get(id) ?? []).map(({ w, port }) => node(w).order - port / 1_000));
     const now = crossed();
     if (now < best) [best, bestOrder] = [now, graph.nodes().map((id) => node(id).order)];
   }
   for (const [at, id] of graph.nodes().entries()) node(id).order = bestOrder[at] as number;
+}
+
+function groupedBy<T>(all: T[], keyOf: (one: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of all) {
+    const group = groups.get(keyOf(one));
+    if (group) group.push(one);
+    else groups.set(keyOf(one), [one]);
+  }
+  return groups;
 }
 
 const mean = (all: number[]) => (all.length > 0 ? all.reduce((sum, one) => sum + one, 0) / all.length : undefined);

@@ -15,8 +15,12 @@ const arrows: Record<string, { x: number; y: number }> = {
 /** Gives the focus back to the button that a panel was opened by, once it is closed. */
 export const focusOnButton = (id: "add" | "problems" | "simulate" | "triggers") => document.getElementById(id)?.focus();
 
-/** Gives the focus back to a node or an edge, in the graph or in the list. */
-export const focusOnShown = (id: string) => document.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"]`)?.focus();
+/** Gives the focus back to a node or an edge, in the graph or in the list, and to all of them where it is out of view. */
+export const focusOnShown = (id: string) =>
+  (document.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"]`) ?? document.getElementById("nodes"))?.focus();
+
+/** Gives the focus to the graph or the list: what had it was removed. */
+export const focusOnNodes = () => document.getElementById("nodes")?.focus();
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && Boolean(target.closest("input, textarea, select, [contenteditable=true], [role=dialog], [role=alertdialog]"));

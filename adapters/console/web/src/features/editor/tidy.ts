@@ -1,6 +1,6 @@
 import type { TidyRequest } from "./arrange";
 import { outputsOf, runsBody } from "./catalogue";
-import { card, emptyBody, grid, grouped, inset, outputTop, sizesOf } from "./layout";
+import { emptyBody, grid, grouped, inset, outputTop, sizesOf } from "./layout";
 import type { Graph } from "./model";
 
 export function tidyRequest(graph: Graph): TidyRequest {
@@ -13,7 +13,7 @@ export function tidyRequest(graph: Graph): TidyRequest {
   const edges = Object.values(graph.edges).flatMap(({ sourceNodeId: from, targetNodeId: to, sourceOutputKey = "" }) => {
     const node = graph.nodes[from];
     const keys = outputs.get(from);
-    return node && keys ? [{ from, to, fromTop: outputTop(keys.indexOf(sourceOutputKey), keys.length, isBody(node)), toTop: card.height / 2 }] : [];
+    return node && keys ? [{ from, to, fromTop: outputTop(keys.indexOf(sourceOutputKey), keys.length, isBody(node)) }] : [];
   });
   const nodes = all.map((node) => {
     const { width, height } = sizes.get(node.id) as { width: number; height: number };

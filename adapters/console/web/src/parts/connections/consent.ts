@@ -6,7 +6,7 @@ import { toast, toastError } from "@/ui";
 /** What is waited for. Once its window is closed somebody may begin anew, and the outcome alone is looked for. */
 type Waiting = { issuedBefore: string | undefined; until: string; opened: Window; isClosed: boolean };
 
-const pause = 500; // milliseconds between two looks at the window
+const interval = 500; // milliseconds between two looks at the window
 
 /** What an authorization server has given for a connection, and how a person consents to it, in a window of its own. */
 export function useConsent(connection: Pick<Schemas["Connection"], "id" | "name">, onGiven?: () => void) {
@@ -40,7 +40,7 @@ export function useConsent(connection: Pick<Schemas["Connection"], "id" | "name"
       clearInterval(timer);
       await refetch();
       setWaiting((now) => (now === waiting ? { ...now, isClosed: true } : now));
-    }, pause);
+    }, interval);
     return () => clearInterval(timer);
   }, [waiting, refetch]);
 
