@@ -60,6 +60,9 @@ export default async ({ page, assert, call, open, otherPage, picture, key, url }
   await graph.locator(".react-flow__node").filter({ hasText: "Is it large?" }).click();
   await page.getByRole("complementary").locator(".cm-editor").waitFor();
   await page.getByRole("complementary").getByText("Last time it gave").waitFor();
+  await page.getByLabel("Notices").getByRole("button", { name: "Close" }).click();
+  await page.getByRole("button", { name: "Show everything" }).click();
+  await page.waitForTimeout(500); // the view moves there
   await picture("editor");
   const product = await serve({ gateway: url.replace("localhost", "127.0.0.1"), secretKey: key });
   try {
