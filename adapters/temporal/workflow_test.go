@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 )
@@ -60,6 +61,26 @@ func TestTheWorkflowEndsWhenItsRunWasEndedByOthers(t *testing.T) {
 	env.ExecuteWorkflow(workflowName, leased(1))
 	if err := env.GetWorkflowError(); err != nil || looked != 3 || env.Now().Sub(began) < 2*lookInterval {
 		t.Errorf("%d looks in %s: %v", looked, env.Now().Sub(began), err)
+	}
+}
+
+// A run that has failed may be retried before its workflow knows that it has ended.
+func TestARunThatIsHandedOverWhileItEndsIsBegunWithOnceMore(t *testing.T) {
+	t.Parallel()
+	var begun []int64
+	env := newWorkflowEnv(t, func(a assignment) (outcome, error) {
+		begun = append(begun, a.Lease)
+		return outcome{Finished: true}, nil
+	})
+	env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
+		if len(begun) == 0 {
+			env.SignalWorkflow(signalName, leased(2))
+		}
+	})
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(signalName, leased(1)) }, 0)
+	env.ExecuteWorkflow(workflowName, leased(1))
+	if err := env.GetWorkflowError(); err != nil || !slices.Equal(begun, []int64{1, 2}) {
+		t.Errorf("begun with %v: %v", begun, err)
 	}
 }
 
