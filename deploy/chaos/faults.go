@@ -195,20 +195,33 @@ func (e *env) kill(ctx context.Context, g *gateway, lasting *sync.WaitGroup) {
 	lasting.Go(func() { e.watch(context.WithoutCancel(ctx), g.Name, p.PID(), at) })
 }
 
-// restart restarts the database and sees when each process serves again.
+// restart restarts the database and sees when each process serves again that served before.
 func (e *env) restart(ctx context.Context, f fault, lasting *sync.WaitGroup) {
+	serving := make(map[*gateway]*testserver.Process)
+	for _, g := range e.gateways {
+		p := g.Process()
+		if got, err := e.listWorkflows(ctx, g, time.Second); err == nil && got.Status == http.StatusOK {
+			serving[g] = p
+		}
+	}
 	if err := e.database.restart(context.WithoutCancel(ctx), f.how, f.length); err != nil {
 		e.found.add(comesBack, "the database did not come back: %v", err)
 		return
 	}
 	e.faults.record(func() { e.faults.restarts++ })
-	for _, g := range e.gateways {
-		p := g.Process()
+	for g, p := range serving {
 		if g.isFrozen() {
 			continue
 		}
 		lasting.Go(func() { e.recovery(context.WithoutCancel(ctx), g, p) })
 	}
+}
+
+// listWorkflows asks a process for something that it has to read from the database.
+func (e *env) listWorkflows(ctx context.Context, g *gateway, most time.Duration) (harness.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return e.clients.sendTo(ctx, g, e.tenants[0].key, harness.Request{Method: http.MethodGet, Path: "/workflows?limit=1"})
 }
 
 // recovery measures how long a process takes until it serves again. One that was killed
@@ -218,9 +231,7 @@ func (e *env) recovery(ctx context.Context, g *gateway, p *testserver.Process) {
 	began := time.Now()
 	var refusals []string
 	for {
-		asked, cancel := context.WithTimeout(ctx, longestWait)
-		got, err := e.clients.sendTo(asked, g, e.tenants[0].key, harness.Request{Method: http.MethodGet, Path: "/workflows?limit=1"})
-		cancel()
+		got, err := e.listWorkflows(ctx, g, longestWait)
 		took := time.Since(began)
 		if g.Process() != p || g.isFrozen() {
 			return

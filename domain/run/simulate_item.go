@@ -18,11 +18,11 @@ type ItemPlace struct {
 type SimulatedItems struct {
 	Node  workflow.NodeID
 	Count int
-	Items []SimulatedItem // [MaxSimulatedItems] at most, those that failed first
+	Items []ItemOutcome // [MaxSimulatedItems] at most, those that failed first
 }
 
-// SimulatedItem is how an item ended, or that it has not.
-type SimulatedItem struct {
+// ItemOutcome is how an item ended, or that it has not.
+type ItemOutcome struct {
 	Index  int
 	Status Status
 }
@@ -60,15 +60,15 @@ func (o Outside) checkShown(p *Plan) error {
 	return r.Err("simulation_invalid", "The item that the simulation is to show is not valid.")
 }
 
-// endedItem is when an item came to where it is.
-type endedItem struct {
-	SimulatedItem
+// timedOutcome is what became of an item, and when it came to that.
+type timedOutcome struct {
+	ItemOutcome
 	at time.Time
 }
 
-// note keeps how an item ended, and all of it where it is the one that is shown.
-func (l *loopSimulation) note(index int, below *simulation) error {
-	l.ends = append(l.ends, endedItem{SimulatedItem{index, below.run.Status()}, below.now})
+// keepOutcome keeps how an item ended, and all of it where it is the one that is shown.
+func (l *loopSimulation) keepOutcome(index int, below *simulation) error {
+	l.ended = append(l.ended, timedOutcome{ItemOutcome{index, below.run.Status()}, below.now})
 	switch {
 	case len(l.Shown) == 0 || l.Shown[0] != ItemPlace{l.Node, index}:
 		return nil
@@ -80,25 +80,25 @@ func (l *loopSimulation) note(index int, below *simulation) error {
 	return l.spend(int64(below.run.Size()))
 }
 
-// noted is what became of all items. A failure that ends the node cancels those that had not ended by then,
+// outcomes is what became of all items. A failure that ends the node cancels those that had not ended by then,
 // and none of them is shown: what their simulation did after it does not happen.
-func (l *loopSimulation) noted() SimulatedItems {
+func (l *loopSimulation) outcomes() SimulatedItems {
 	all := SimulatedItems{Node: l.Node, Count: len(l.Items)}
-	for _, e := range l.ends {
+	for _, e := range l.ended {
 		if l.failed && (!e.Status.Finished() || e.at.After(l.found.at)) {
 			e.Status = StatusCancelled
 			if len(l.Shown) > 0 && l.Shown[0] == (ItemPlace{l.Node, e.Index}) {
 				l.trace.Item = nil
 			}
 		}
-		all.Items = append(all.Items, e.SimulatedItem)
+		all.Items = append(all.Items, e.ItemOutcome)
 	}
-	slices.SortStableFunc(all.Items, func(a, b SimulatedItem) int { return failedFirst(a) - failedFirst(b) })
+	slices.SortStableFunc(all.Items, func(a, b ItemOutcome) int { return failedFirst(a) - failedFirst(b) })
 	all.Items = all.Items[:min(len(all.Items), MaxSimulatedItems)]
 	return all
 }
 
-func failedFirst(i SimulatedItem) int {
+func failedFirst(i ItemOutcome) int {
 	if i.Status == StatusFailed {
 		return 0
 	}

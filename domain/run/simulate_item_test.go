@@ -59,7 +59,7 @@ func TestASimulationShowsOneItem(t *testing.T) {
 		if diff := cmp.Diff(c.want, shownItem(t, trace.Item)); diff != "" {
 			t.Errorf("%s: %s", claim, diff)
 		}
-		want := []run.SimulatedItems{{Node: "each", Count: 3, Items: []run.SimulatedItem{{1, run.StatusFailed}, {0, run.StatusCompleted}, {2, run.StatusCompleted}}}}
+		want := []run.SimulatedItems{{Node: "each", Count: 3, Items: []run.ItemOutcome{{1, run.StatusFailed}, {0, run.StatusCompleted}, {2, run.StatusCompleted}}}}
 		if diff := cmp.Diff(want, trace.Loops); diff != "" {
 			t.Errorf("%s: %s", claim, diff)
 		}
@@ -82,7 +82,7 @@ func TestItemsThatAFailureEndsAreCancelled(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := []run.SimulatedItems{{Node: "each", Count: 3, Items: []run.SimulatedItem{{1, run.StatusFailed}, {0, run.StatusCancelled}}}}
+				want := []run.SimulatedItems{{Node: "each", Count: 3, Items: []run.ItemOutcome{{1, run.StatusFailed}, {0, run.StatusCancelled}}}}
 				if diff := cmp.Diff(want, trace.Loops); diff != "" {
 					t.Error(diff)
 				}

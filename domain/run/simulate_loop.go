@@ -50,7 +50,7 @@ func (s *simulation) loop(l LoopStart) error {
 	if items.failed { // what the others would have done later they do not
 		s.trace.Effects = slices.DeleteFunc(s.trace.Effects, func(e Effect) bool { effects--; return effects < 0 && e.At.After(items.found.at) })
 	}
-	s.loops[l.Node], s.trace.Loops = items.found, append(s.trace.Loops, items.noted())
+	s.loops[l.Node], s.trace.Loops = items.found, append(s.trace.Loops, items.outcomes())
 	return nil
 }
 
@@ -63,7 +63,7 @@ type loopSimulation struct {
 	found  simulatedLoop
 	failed bool // at the time at which the node need not wait any more
 	size   int  // of what the items gave
-	ends   []endedItem
+	ended  []timedOutcome
 }
 
 func (l *loopSimulation) play() error {
@@ -85,7 +85,7 @@ func (l *loopSimulation) play() error {
 		if err != nil {
 			return err
 		}
-		if err := l.note(index, below); err != nil {
+		if err := l.keepOutcome(index, below); err != nil {
 			return err
 		}
 		l.trace.Effects = append(l.trace.Effects, below.trace.Effects...)
