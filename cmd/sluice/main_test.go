@@ -41,8 +41,8 @@ func newBinary(t *testing.T, database string) binary {
 // testKey encrypts the secrets of all databases on PostgreSQL.
 var testKey = secrets.GenerateKey()
 
-// skipUnderRace leaves out, where the race detector runs (make race is -short), what sends one request or command after another: it has
-// nothing to race for that the tests of a gateway with many clients do not have.
+// skipUnderRace leaves out, where the race detector runs (make race is -short), what sends one request or command after another, or is about
+// several processes: it has nothing to race for that the tests of a gateway with many clients do not have. make test runs all of it.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
