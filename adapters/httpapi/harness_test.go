@@ -40,6 +40,7 @@ import (
 	"github.com/sluicehq/sluice/application/connections"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
+	runfixture "github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/hooks"
 	"github.com/sluicehq/sluice/application/jobs"
 	"github.com/sluicehq/sluice/application/members"
@@ -85,6 +86,7 @@ type gateway struct {
 	log      *logSink
 	mail     *mailbox
 	mails    *members.MailQueue
+	engine   runfixture.Engine // nil where there is only the table
 }
 
 // option changes how a gateway is built.
@@ -94,13 +96,15 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	t.Helper()
 	g := &gateway{T: t, store: openStore(t), clock: &portstest.ManualClock{}, random: &countedRandom{}, entries: &countedRandom{}}
 	g.clock.Set(noon)
+	g.engine = runfixture.TestEngine(t)
+	runfixture.BeginWith(g.store, g.engine)
 	return g.built(options...)
 }
 
 // another is a second gateway on the same database.
 func (g *gateway) another() *gateway {
 	g.Helper()
-	return (&gateway{T: g.T, store: g.store, clock: g.clock, random: g.random, entries: g.entries}).built()
+	return (&gateway{T: g.T, store: g.store, clock: g.clock, random: g.random, entries: g.entries, engine: g.engine}).built()
 }
 
 // built puts a gateway together that has its database.

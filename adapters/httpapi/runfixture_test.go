@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/application/execution"
+	runfixture "github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/job"
@@ -84,10 +85,10 @@ func (g *gateway) startWorker(w fakeRunner) (stop func()) {
 	known := directory.New(g.store)
 	known.SetReliable(true)
 	runner := worker.New(g.store, w, directory.NewEndpoints(known, g.clock), expression.Compiler{}, known, g.signals, g.random, runKey,
-		budget.Divide(1<<40, 2).OfRuns(), execution.NewAllowance(g.clock, nil), worker.Options{Name: "test", Drain: time.Second})
+		budget.Divide(1<<40, 2).OfRuns(), execution.NewAllowance(g.clock, nil), worker.Options{Name: "test", Drain: time.Second}).WithEngine(g.engine)
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	done.Go(func() { runner.Run(ctx, func(err error) { g.Error(err) }) })
+	done.Go(func() { runfixture.Serve(ctx, runner, g.engine, func(err error) { g.Error(err) }) })
 	stop = sync.OnceFunc(func() {
 		cancel()
 		done.Wait()

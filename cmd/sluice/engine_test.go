@@ -1,9 +1,27 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/fixture"
 )
+
+// engineEnviron has the runs of a gateway begin with the engine that the tests are to be run with, if it is not
+// the table: with a task queue of their own at the server, or with an engine within each process in a build with the tag relay.
+func engineEnviron() []string {
+	name := os.Getenv(fixture.EngineVariable)
+	if name == "" {
+		return nil
+	}
+	address := "relay:1"
+	if name != fixture.RelayEngine {
+		address = os.Getenv(fixture.TemporalVariable)
+	}
+	return []string{"SLUICE_ENGINE=temporal", "SLUICE_TEMPORAL_ADDRESS=" + address, "SLUICE_TEMPORAL_TASK_QUEUE=" + system.Random{}.ID("queue")}
+}
 
 func TestMistakesInTheSettingsOfTheEngineAreNamed(t *testing.T) {
 	t.Parallel()

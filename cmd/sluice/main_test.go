@@ -32,6 +32,7 @@ type binary struct {
 func newBinary(t *testing.T, database string) binary {
 	t.Helper()
 	b := binary{T: t, environ: []string{"SLUICE_DATABASE_URL=" + database, "SLUICE_LISTEN=127.0.0.1:0"}}
+	b.environ = append(b.environ, engineEnviron()...)
 	if !strings.HasPrefix(database, "sqlite:") {
 		b.environ = append(b.environ, "SLUICE_ENCRYPTION_KEY="+testKey)
 	}

@@ -97,7 +97,7 @@ func walk(t *testing.T, script string, programs ...string) string {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), asProgram+"=yes")
+	cmd.Env = append(append(os.Environ(), engineEnviron()...), asProgram+"=yes")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -30,6 +30,7 @@ import (
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
+	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
@@ -54,6 +55,8 @@ func serve(t *testing.T) (baseURL, key string) {
 	if _, err := store.Migrator().Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	engine := fixture.TestEngine(t)
+	fixture.BeginWith(store, engine)
 	clock, random, limiter := system.Clock{}, system.Random{}, memory.New(system.Clock{})
 	known, signals, compiler := directory.New(store), sqlstore.NewRunSignals(store), expression.Compiler{}
 	versions := workflows.NewVersions(store, known, expression.Checker{}, clock, random)
@@ -73,10 +76,10 @@ func serve(t *testing.T) (baseURL, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner := worker.New(store, nobody{}, directory.NewEndpoints(known, clock), compiler, known, signals, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), allowance, worker.Options{Name: "test"})
+	runner := worker.New(store, nobody{}, directory.NewEndpoints(known, clock), compiler, known, signals, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), allowance, worker.Options{Name: "test"}).WithEngine(engine)
 	ctx, stop := context.WithCancel(context.Background())
 	var working sync.WaitGroup
-	working.Go(func() { runner.Run(ctx, func(err error) { t.Error(err) }) })
+	working.Go(func() { fixture.Serve(ctx, runner, engine, func(err error) { t.Error(err) }) })
 	t.Cleanup(func() {
 		stop()
 		working.Wait()
