@@ -32,6 +32,8 @@ NORACE   := -skip '^(TestGoldens|TestRenderedRegistriesAreBounded|TestPublishing
 PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Tests of the worker whose runs are few enough for the development server.
 ON_TEMPORAL := 'TestARunOfNodesThatOnlyComputeIsRecordedOnce|TestAnAttemptThatFailsIsRetried|TestARunThatTakesTooLong|TestRunsWhoseProcessEndedAreTriedAlone'
+# Tests in which clients of the API start runs that workers move on: with an engine within the process, and with Temporal.
+RUNS_OVER_HTTP := ./adapters/httpapi ./adapters/httpapi/client ./cmd/sluice -run '^(TestAStreamShowsARunWhileItContinues|TestANumberIsKeptToItsLastDigit|TestARunFromItsCallToItsEnd|TestRunsOfEachKindEndAsAClientOfTheAPIExpects|TestEachTemplateIsPublishedWithoutAWarningAndRunsToItsEnd|TestCodeFromItsPublicationToTheOutputOfARun|TestTheWalkThroughTheREADMEHonoursTheAnswer)$$'
 # Packages that share state between goroutines; the others have nothing to race for. What both databases have in common
 # is tried on PostgreSQL, where units run at the same time.
 RACE     := ./adapters/budget ./adapters/noderunner ./adapters/sandbox ./adapters/httpapi ./adapters/httpapi/client ./adapters/httpapi/exchange ./adapters/httpapi/jsonread ./adapters/httpserver ./adapters/limiter/... ./adapters/sqlstore ./adapters/sqlstore/core ./adapters/sqlstore/runs ./adapters/sqlstore/webhooks ./adapters/sqlstore/postgres ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/... ./deploy/rolling
@@ -54,6 +56,7 @@ build: ## Build bin/sluice, one static binary
 test: ## Run all tests, without go vet, which is part of lint; fetches a real PostgreSQL where there is none
 	go test -timeout 20m -vet=off -p $(PACKAGES) ./...
 	SLUICE_TEST_STORE=postgres go test -vet=off ./adapters/httpapi
+	SLUICE_TEST_ENGINE=relay go test -vet=off -tags relay $(RUNS_OVER_HTTP)
 	@echo "all tests passed"
 
 .PHONY: temporal

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/application/fixture"
 )
 
 // runner starts runs at a gateway, whose nodes call a world of the test.
@@ -69,6 +72,13 @@ func (r runner) gives(run, output string) {
 	r.Helper()
 	if diff := cmp.Diff(output, fmt.Sprint(r.until(run, "completed")["output"])); diff != "" {
 		r.Errorf("the run gave something else: %s", diff)
+	}
+	engine := "table"
+	if os.Getenv(fixture.EngineVariable) != "" {
+		engine = "temporal"
+	}
+	if got := r.json("run", "show", run)["engine"]; got != engine {
+		r.Errorf("the run began with the engine %v, not %s", got, engine)
 	}
 }
 
