@@ -66,8 +66,9 @@ func summaryBody(s run.Summary) runSummaryBody {
 // and what nodes passed on as often again for each of them.
 type runBody struct {
 	runSummaryBody
-	Retries       int  `json:"retries"`
-	OutputOmitted bool `json:"outputOmitted,omitempty"`
+	Engine        string `json:"engine"`
+	Retries       int    `json:"retries"`
+	OutputOmitted bool   `json:"outputOmitted,omitempty"`
 
 	output  json.RawMessage
 	context contextBody
@@ -175,7 +176,7 @@ type waitingBody struct {
 func renderRun(s inbound.ShownRun) any {
 	output, omitted := s.Run.Result(run.MaxOutput)
 	return runBody{
-		runSummaryBody: summaryBody(s.Run.Summary()), Retries: s.Run.Retries(), OutputOmitted: omitted,
+		runSummaryBody: summaryBody(s.Run.Summary()), Engine: string(s.Run.Engine()), Retries: s.Run.Retries(), OutputOmitted: omitted,
 		output: output, context: renderContext(s.Run), nodes: renderRunNodes(s),
 	}
 }

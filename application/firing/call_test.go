@@ -30,10 +30,12 @@ func TestACallStartsARunAndTellsOfIt(t *testing.T) {
 			ver, err = st.Versions.Get(ctx, tenant.All(d.Owner), trg.Version())
 			return err
 		})
-		d.Same(run.New(fired.Run, run.Start{
+		want := run.New(fired.Run, run.Start{
 			Tenant: d.Owner, Workflow: ver.Workflow(), Version: ver.ID(), Trigger: trg, Entity: "customer 7", DedupeKey: "k",
 			Cause: run.CauseWebhook, Payload: fixture.Body(`{"n": 1.50}`),
-		}, d.Clock.Now()).State(), d.Get(fired.Run).State())
+		}, d.Clock.Now())
+		want.BeginOn(d.Raw.Runs.Begins)
+		d.Same(want.State(), d.Get(fired.Run).State())
 		if done := d.Begin(fired.Run); done.Status() != run.StatusCompleted {
 			t.Errorf("it is %s", done.Status())
 		}

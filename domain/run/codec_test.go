@@ -25,7 +25,7 @@ func everything() run.State {
 	return run.State{
 		Origin: run.Origin{
 			ID: "run_1", Tenant: "tenant_1", SubTenant: "sub", Workflow: "wf_1", Version: "wfv_1", Snapshot: "wfv_1@2", RerunOf: "run_0", ReplayOf: "hdl_1", Trigger: "trg_1",
-			TriggerName: "name", TriggerType: trigger.Webhook, Entity: "entity", DedupeKey: "key", Cause: run.CauseIngest,
+			TriggerName: "name", TriggerType: trigger.Webhook, Engine: run.EngineTemporal, Entity: "entity", DedupeKey: "key", Cause: run.CauseIngest,
 			Payload: json.RawMessage(`{"b": 1.50, "a": [null]}`),
 			Retry:   workflow.RetryPolicy{MaxRetries: 1, Backoff: 100 * time.Millisecond, MaxBackoff: time.Hour}, Timeout: time.Minute,
 			CreatedAt: *at(1), Parent: "run_3", ParentNode: "call", ParentWaits: true, Depth: 4, Lane: run.Lane{Name: "trg_1:key", Limit: 2}, Index: 6, Item: json.RawMessage(`1`), Outer: json.RawMessage(`{}`),

@@ -9,3 +9,6 @@ const (
 	EngineTable    Engine = "table"    // the queue in the gateway's database
 	EngineTemporal Engine = "temporal" // a Temporal server, to which that queue hands runs over
 )
+
+// BeginOn gives a new run the engine of the process that adds it.
+func (r *Run) BeginOn(e Engine) { r.state.Engine = e }

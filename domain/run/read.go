@@ -70,6 +70,9 @@ func (r *Run) Entity() string { return r.state.Entity }
 // DedupeKey is unique among the runs of the trigger within 24 hours.
 func (r *Run) DedupeKey() string { return r.state.DedupeKey }
 
+// Engine is what the run finishes on; empty until a store has added it.
+func (r *Run) Engine() Engine { return r.state.Engine }
+
 // Cause says what started the run.
 func (r *Run) Cause() Cause { return r.state.Cause }
 

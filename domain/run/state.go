@@ -39,6 +39,7 @@ type Origin struct {
 	Trigger     trigger.ID // empty when no trigger started the run
 	TriggerName string     // when the run was started; with the type it finds the node to start at
 	TriggerType trigger.Type
+	Engine      Engine // empty until a store has added the run
 	Entity      string // entityId: what the run is about
 	DedupeKey   string // with Trigger it is unique for 24 hours
 	Cause       Cause

@@ -43,6 +43,7 @@ type RunRepository interface {
 	// less than [DedupeRetention] before its creation is not added: of several units that
 	// start one at the same time, one adds it and the others learn its id when that unit
 	// has ended. A run without a trigger, or without a dedupe key, is always added.
+	// What is added begins on the engine of this process, and has it from then on.
 	Start(ctx context.Context, runs ...*run.Run) ([]StartedRun, error)
 
 	// Get returns NotFound with the code run_not_found for an unknown id.

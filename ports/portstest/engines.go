@@ -47,6 +47,13 @@ func Engines(t *testing.T, open func(t *testing.T) EngineStores) {
 	if again[0].Engine != run.EngineTemporal {
 		t.Errorf("after a retry it is of the engine %q", again[0].Engine)
 	}
+	for _, f := range []fixture{table, temporal} {
+		for began, r := range map[run.Engine]*run.Run{run.EngineTable: ours, run.EngineTemporal: finished} {
+			if got, err := f.getRun(owner, r.ID()); err != nil || got.Engine() != began || r.Engine() != began {
+				t.Errorf("a run that began on the engine %q has %q, and %q where it is read: %v", began, r.Engine(), got.Engine(), err)
+			}
+		}
+	}
 	other := table.started(owner)
 	if both := temporal.leases("Temporal's processes serve the table, too", 9, 9, other); both[0].Engine != run.EngineTable {
 		t.Errorf("it is of the engine %q", both[0].Engine)

@@ -134,7 +134,7 @@ func singleLeases() map[string]func(f fixture) {
 	return map[string]func(f fixture){
 		"a run that was started is leased at once, with all there is of it": func(f fixture) {
 			full := runState(f.tenant().ID())
-			full.Status, full.FinishedAt = run.StatusPending, nil
+			full.Status, full.FinishedAt, full.Engine = run.StatusPending, nil, run.EngineTable
 			f.start(run.Restore(full))
 			before := f.dbNow()
 			leased := f.claimFor(time.Minute, 9, 9)

@@ -286,12 +286,6 @@ const (
 	OfferKindVariable  OfferKind = "variable"
 )
 
-// Defines values for OperatorRunDetailsEngine.
-const (
-	OperatorRunDetailsEngineTable    OperatorRunDetailsEngine = "table"
-	OperatorRunDetailsEngineTemporal OperatorRunDetailsEngine = "temporal"
-)
-
 // Defines values for OperatorRunPauseKind.
 const (
 	OperatorRunPauseKindCustom OperatorRunPauseKind = "custom"
@@ -2583,8 +2577,9 @@ type OperatorRunDetails struct {
 	// Example: 2026-01-31T09:00:00.000Z
 	CreatedAt Timestamp `json:"createdAt"`
 
-	// Engine What gives the run to workers: the database alone, or Temporal. It is that with which the run began.
-	Engine OperatorRunDetailsEngine `json:"engine"`
+	// Engine What gives the run to workers: `table`, the gateway's database alone, or `temporal`, a Temporal server as well. It is that with which the run began.
+	// New values may be added.
+	Engine RunEngine `json:"engine"`
 
 	// Error Why a run or a node failed. The message is for its tenant.
 	Error *OperatorRunFailure `json:"error,omitempty"`
@@ -2637,9 +2632,6 @@ type OperatorRunDetails struct {
 	// WorkflowVersionID The version it executes.
 	WorkflowVersionID string `json:"workflowVersionId"`
 }
-
-// OperatorRunDetailsEngine What gives the run to workers: the database alone, or Temporal. It is that with which the run began.
-type OperatorRunDetailsEngine string
 
 // OperatorRunFailure Why a run or a node failed. The message is for its tenant.
 type OperatorRunFailure struct {
@@ -3043,6 +3035,10 @@ type Run struct {
 	// DedupeKey The key under which its trigger, or a `callWorkflow`, started it once.
 	DedupeKey *string `json:"dedupeKey,omitempty"`
 
+	// Engine What gives the run to workers: `table`, the gateway's database alone, or `temporal`, a Temporal server as well. It is that with which the run began.
+	// New values may be added.
+	Engine RunEngine `json:"engine"`
+
 	// EntityID What it is about.
 	EntityID string `json:"entityId"`
 
@@ -3140,6 +3136,10 @@ type RunContext struct {
 		TenantID string `json:"tenantId"`
 	} `json:"metadata"`
 }
+
+// RunEngine What gives the run to workers: `table`, the gateway's database alone, or `temporal`, a Temporal server as well. It is that with which the run began.
+// New values may be added.
+type RunEngine = string
 
 // RunFailure Why a run or a node failed.
 type RunFailure struct {

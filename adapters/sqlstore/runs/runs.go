@@ -57,7 +57,7 @@ var (
 
 func wholeRun(payload, progress, item, outer string) string {
 	return summaryColumns + `, trigger_name, trigger_type, ` + payload + ` AS payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, parent_waits, depth, ` +
-		progress + ` AS progress, outputs, lane, lane_limit, ` + wholeSize + ` AS size, snapshot_id, ` + item + ` AS item, ` + outer + ` AS outer_given`
+		progress + ` AS progress, outputs, lane, lane_limit, ` + wholeSize + ` AS size, snapshot_id, engine, ` + item + ` AS item, ` + outer + ` AS outer_given`
 }
 
 func ifSmall(column string) string {
@@ -152,6 +152,7 @@ type runRow struct {
 	LaneLimit   int
 	Size        int64 // of payload, progress and outputs
 	Snapshot    *string
+	Engine      string
 	Item        []byte
 	Outer       []byte
 
@@ -163,7 +164,7 @@ type runRow struct {
 // Targets are where [wholeColumns] go.
 func (row *runRow) Targets() []any {
 	return append(row.summaryRow.Targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout, &row.ParentWaits, &row.Depth,
-		&row.Progress, &row.OutputsSize, &row.Lane, &row.LaneLimit, &row.Size, &row.Snapshot, &row.Item, &row.Outer)
+		&row.Progress, &row.OutputsSize, &row.Lane, &row.LaneLimit, &row.Size, &row.Snapshot, &row.Engine, &row.Item, &row.Outer)
 }
 
 func (row *runRow) restore() (*run.Run, error) {
@@ -188,7 +189,7 @@ func (row *runRow) restore() (*run.Run, error) {
 			ID: run.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), Workflow: workflow.ID(row.Workflow),
 			Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot), RerunOf: orNone[run.ID](row.RerunOf), ReplayOf: orNone[string](row.ReplayOf),
 			Trigger: trigger.ID(row.Trigger), TriggerName: row.TriggerName,
-			TriggerType: trigger.Type(row.TriggerType), Entity: row.Entity, DedupeKey: row.DedupeKey, Cause: run.Cause(row.Cause),
+			TriggerType: trigger.Type(row.TriggerType), Engine: run.Engine(row.Engine), Entity: row.Entity, DedupeKey: row.DedupeKey, Cause: run.Cause(row.Cause),
 			Payload: json.RawMessage(row.Payload),
 			Retry:   workflow.RetryPolicy{MaxRetries: row.MaxRetries, Backoff: fromMillis(row.Backoff), MaxBackoff: fromMillis(row.MaxBackoff)},
 			Timeout: fromMillis(row.Timeout), CreatedAt: row.CreatedAt.UTC(),

@@ -268,7 +268,10 @@ func (s repository) start(ctx context.Context, shared outbound.PayloadID, all []
 		return nil, err
 	}
 	for range startAttempts {
-		taken, err := s.add(ctx, rows, func(id run.ID) { started[wanted[id]] = outbound.StartedRun{ID: id, Added: true} })
+		taken, err := s.add(ctx, rows, func(id run.ID) {
+			started[wanted[id]] = outbound.StartedRun{ID: id, Added: true}
+			all[wanted[id]].BeginOn(s.store.Begins)
+		})
 		if err != nil {
 			return nil, err
 		}
