@@ -7,7 +7,8 @@ FUZZTIME ?= 20s
 ROUNDS   ?= 20
 # How bad make chaos is.
 KILLS     ?= 100
-RUNS      ?= 20000
+ENGINE    ?= table
+RUNS      ?= $(if $(filter temporal,$(ENGINE)),3000,20000)
 PROCESSES ?= 3
 MINUTES   ?= 10
 # What make hostile gives the gateway, how many deliveries make hooks sends of each sender, and where it keeps things (sqlite, postgres).
@@ -188,8 +189,8 @@ rolling: ## Restart gateways behind a balancer under load, ROUNDS times, and pri
 	go test ./cmd/sluice -run '^TestARollingRestartLosesNoRequest$$' -count=1 -v -rolling-rounds $(ROUNDS)
 
 .PHONY: chaos
-chaos: ## Kill, freeze and cut gateways off under load (KILLS, RUNS, PROCESSES, MINUTES, SEED), and print what was lost
-	go run ./deploy/chaos -kills $(KILLS) -runs $(RUNS) -processes $(PROCESSES) -minutes $(MINUTES) $(if $(SEED),-seed $(SEED))
+chaos: ## Kill, freeze and cut gateways off under load (ENGINE, KILLS, RUNS, PROCESSES, MINUTES, SEED), and print what was lost
+	go run ./deploy/chaos -engine $(ENGINE) -kills $(KILLS) -runs $(RUNS) -processes $(PROCESSES) -minutes $(MINUTES) $(if $(SEED),-seed $(SEED))
 
 .PHONY: hostile
 hostile: ## Let a tenant misuse a gateway beside honest ones (MEMORY, MINUTES, STORE, SEED, ATTACK), and print what became of them

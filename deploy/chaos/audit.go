@@ -16,6 +16,7 @@ func (ev *evidence) audit(found *findings) {
 	ev.auditSchedules(found)
 	ev.auditEvents(found)
 	ev.auditLists(found)
+	ev.auditEngine(found)
 }
 
 // auditOrders compares what clients were answered with the runs.

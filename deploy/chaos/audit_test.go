@@ -240,6 +240,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 		"a run that nothing superseded":       {func(ev *evidence) { ev.inLine(overflowQueue); ev.orders[2].cancelled = false }, everyRunEnds},
 		"a run about something else":          {func(ev *evidence) { ev.orders[0].entity = "other" }, acknowledged},
 		"a run under another dedupe key":      {func(ev *evidence) { ev.runs[charged].dedupe = "other" }, acknowledged},
+		"a run with another engine":           {func(ev *evidence) { ev.runs[charged].engine = engineTemporal }, rightEngine},
 		"a scheduled run that did not finish": {func(ev *evidence) { ev.runs["run_t0_at_1"].status = "failed" }, everyRunEnds},
 	} {
 		t.Run(claim, func(t *testing.T) {
@@ -255,7 +256,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 }
 
 func TestPlannedFaultsAreTheSameForASeed(t *testing.T) {
-	o := options{seed: 3, processes: 3, length: time.Minute, kills: 20, freezes: 4, restarts: 3, cuts: 2, stalls: 2}
+	o := options{seed: 3, processes: 3, length: time.Minute, kills: 20, freezes: 4, restarts: 3, cuts: 2, stalls: 2, engineKills: 2, engineAbsence: time.Second}
 	all := planFaults(o)
 	if diff := cmp.Diff(all, planFaults(o), cmp.AllowUnexported(fault{})); diff != "" {
 		t.Error(diff)
@@ -270,7 +271,7 @@ func TestPlannedFaultsAreTheSameForASeed(t *testing.T) {
 			t.Errorf("a process is frozen for %s, and keeps its leases", f.length)
 		}
 	}
-	if diff := cmp.Diff(map[faultKind]int{killGateway: 20, freezeGateway: 4, restartDatabase: 3, cutConnections: 2, stallDatabase: 2}, count); diff != "" {
+	if diff := cmp.Diff(map[faultKind]int{killGateway: 20, freezeGateway: 4, restartDatabase: 3, cutConnections: 2, stallDatabase: 2, killEngine: 2, leaveEngineAway: 1}, count); diff != "" {
 		t.Error(diff)
 	}
 	o.seed++

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
@@ -15,14 +14,9 @@ import (
 // own end.
 type database struct {
 	*harness.Postgres // nil for SQLite
-	url               string
-
-	mu      sync.Mutex
-	outages []*span // when it did not answer; one that lasts ends at zero
+	outages
+	url string
 }
-
-// span is from when to when.
-type span struct{ from, to time.Time }
 
 func startPostgres(ctx context.Context) (*database, error) {
 	server, err := harness.StartPostgres(ctx, pgtest.Options{})
@@ -46,7 +40,7 @@ func (d *database) close() {
 // restart ends the server, as a crash does or with a shutdown, leaves it down for a
 // while and starts it again.
 func (d *database) restart(ctx context.Context, how pgtest.Stopping, down time.Duration) error {
-	defer d.beginOutage()()
+	defer d.begin()()
 	return d.Restart(ctx, how, down)
 }
 
@@ -61,42 +55,9 @@ func (d *database) stall(ctx context.Context, length time.Duration) error {
 	if _, err := tx.ExecContext(ctx, `LOCK TABLE runs IN ACCESS EXCLUSIVE MODE`); err != nil {
 		return err
 	}
-	defer d.beginOutage()()
+	defer d.begin()()
 	_, err = tx.ExecContext(ctx, `SELECT pg_sleep($1)`, length.Seconds())
 	return err
-}
-
-// beginOutage notes an outage that begins now, and ends when the returned function is called.
-func (d *database) beginOutage() (end func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	outage := &span{from: time.Now()}
-	d.outages = append(d.outages, outage)
-	return func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		outage.to = time.Now()
-	}
-}
-
-// outageBetween says how long, between the two, the database did not answer.
-func (d *database) outageBetween(from, to time.Time) (sum time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, s := range d.outages {
-		begin, end := s.from, s.to
-		if end.IsZero() {
-			end = to
-		}
-		if begin.Before(from) {
-			begin = from
-		}
-		if end.After(to) {
-			end = to
-		}
-		sum += max(0, end.Sub(begin))
-	}
-	return sum
 }
 
 // cut ends every connection but its own, and returns how many there were.

@@ -19,6 +19,7 @@ type env struct {
 	dir        string
 	binary     string
 	database   *database
+	temporal   *temporal // nil where the engine is the table
 	gateways   []*gateway
 	clients    *clients
 	receiver   *receiver
@@ -58,7 +59,11 @@ func prepareEnv(ctx context.Context, o options) (*env, error) {
 	}
 	if err == nil && e.binary == "" {
 		e.logf("building the gateway")
-		e.binary, err = harness.Build(ctx, e.dir)
+		build := harness.BuildWithTemporal
+		if e.engine != engineTemporal {
+			build = func(ctx context.Context, dir string) (string, error) { return harness.Build(ctx, dir) }
+		}
+		e.binary, err = build(ctx, e.dir)
 	}
 	return e, err
 }
@@ -104,8 +109,12 @@ func (e *env) serve() (err error) {
 }
 
 func (e *env) startGateways(ctx context.Context) error {
+	environ, err := e.startEngine(ctx)
+	if err != nil {
+		return err
+	}
 	for i := range e.processes {
-		g, err := newGateway(fmt.Sprintf("g%d", i), e.binary, e.database.url, e.dir)
+		g, err := newGateway(fmt.Sprintf("g%d", i), e.binary, e.database.url, e.dir, environ...)
 		if err != nil {
 			return err
 		}
@@ -155,6 +164,9 @@ func (e *env) close() {
 	}
 	e.supervisors.Wait()
 	e.stopServer()
+	if e.temporal != nil {
+		e.temporal.Kill()
+	}
 	if e.database != nil {
 		e.database.close()
 	}

@@ -23,6 +23,7 @@ type evidence struct {
 	shown     map[string]apiRun  // what the API shows of some runs
 	listed    map[string]listing // what it lists for each tenant
 	since     map[string]time.Time
+	engine    string
 	until     time.Time // every instant of a schedule before it is to be dealt with
 }
 
@@ -33,7 +34,7 @@ type storedRun struct {
 	seq                                                int64
 	payload                                            string
 	call                                               string // that the payload names; empty for none
-	worker                                             string
+	worker, engine                                     string
 	leased, finished                                   bool
 	history                                            []entry
 }
@@ -94,7 +95,7 @@ func (e *env) evidence(ctx context.Context, orders []*order, until time.Time) (*
 	ev := &evidence{
 		orders: orders, tenants: e.tenants, scenarios: e.scenarios, runs: make(map[string]*storedRun), effects: e.receiver.effects(), delivered: e.listener.deliveredEvents(),
 		shown: make(map[string]apiRun), listed: make(map[string]listing), since: make(map[string]time.Time),
-		until: until,
+		until: until, engine: e.engine,
 	}
 	for _, t := range e.tenants {
 		ev.since[t.id] = e.schedules.since(t.id)
@@ -133,7 +134,7 @@ func (e *env) list(ctx context.Context, t *tenant, ev *evidence) error {
 func (e *env) readRuns(ctx context.Context, ev *evidence) error {
 	err := e.database.Each(ctx, func(scan func(...any) error) error {
 		r := new(storedRun)
-		err := scan(&r.tenant, &r.id, &r.trigger, &r.entity, &r.dedupe, &r.cause, &r.status, &r.seq, &r.payload, &r.worker, &r.leased, &r.finished, &r.parent)
+		err := scan(&r.tenant, &r.id, &r.trigger, &r.entity, &r.dedupe, &r.cause, &r.status, &r.seq, &r.payload, &r.worker, &r.leased, &r.finished, &r.parent, &r.engine)
 		if err != nil {
 			return err
 		}
@@ -141,7 +142,7 @@ func (e *env) readRuns(ctx context.Context, ev *evidence) error {
 		_ = json.Unmarshal([]byte(r.payload), &payload) // that of a schedule names none
 		r.call, ev.runs[r.id] = payload.Call, r
 		return nil
-	}, `SELECT r.tenant_id, r.id, r.trigger_id, r.entity_id, r.dedupe_key, r.cause, r.status, r.seq, r.payload, coalesce(l.worker, ''), l.lease_until IS NOT NULL, r.finished_at IS NOT NULL, r.parent_run_id
+	}, `SELECT r.tenant_id, r.id, r.trigger_id, r.entity_id, r.dedupe_key, r.cause, r.status, r.seq, r.payload, coalesce(l.worker, ''), l.lease_until IS NOT NULL, r.finished_at IS NOT NULL, r.parent_run_id, r.engine
 		FROM runs r LEFT JOIN live_runs l ON l.tenant_id = r.tenant_id AND l.id = r.id`)
 	if err != nil {
 		return err

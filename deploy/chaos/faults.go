@@ -23,8 +23,8 @@ func runRound(ctx context.Context, o options) (ledger, error) {
 		return ledger{}, err
 	}
 	defer e.close()
-	e.logf("seed %d: %d processes, %d tenants, %d calls, %d kills, %d freezes, %d restarts and %d stalls of the database, and %d cuts within %s",
-		o.seed, o.processes, o.tenantCount, o.runs, o.kills, o.freezes, o.restarts, o.stalls, o.cuts, o.length)
+	e.logf("seed %d: engine %s, %d processes, %d tenants, %d calls, %d kills, %d freezes, %d restarts and %d stalls of the database, and %d cuts within %s",
+		o.seed, o.engine, o.processes, o.tenantCount, o.runs, o.kills, o.freezes, o.restarts, o.stalls, o.cuts, o.length)
 	injecting, stop := context.WithCancel(ctx)
 	defer stop()
 	var background sync.WaitGroup
@@ -64,6 +64,8 @@ const (
 	restartDatabase
 	cutConnections
 	stallDatabase
+	killEngine
+	leaveEngineAway
 )
 
 // fault is one disturbance that is planned.
@@ -92,13 +94,15 @@ func planFaults(o options) []fault {
 	for _, k := range []struct {
 		kind  faultKind
 		count int
-	}{{killGateway, o.kills}, {freezeGateway, o.freezes}, {restartDatabase, o.restarts}, {cutConnections, o.cuts}, {stallDatabase, o.stalls}} {
+	}{{killGateway, o.kills}, {freezeGateway, o.freezes}, {restartDatabase, o.restarts}, {cutConnections, o.cuts}, {stallDatabase, o.stalls}, {killEngine, o.engineKills}} {
 		for i := range k.count {
 			part := (float64(i) + rng.Float64()) / float64(k.count)
 			f := fault{at: time.Duration(part * float64(o.length)), kind: k.kind, target: rng.IntN(o.processes)}
 			switch k.kind {
 			case freezeGateway:
 				f.length = shortestFreeze + time.Duration(rng.Int64N(int64(longestFreeze-shortestFreeze)))
+			case killEngine:
+				f.length = 100*time.Millisecond + time.Duration(rng.Int64N(int64(1500*time.Millisecond)))
 			case restartDatabase:
 				f.length = 100*time.Millisecond + time.Duration(rng.Int64N(int64(1500*time.Millisecond)))
 				f.how = pgtest.Stopping(i%2 == 0)
@@ -107,6 +111,9 @@ func planFaults(o options) []fault {
 			}
 			all = append(all, f)
 		}
+	}
+	if o.engineAbsence > 0 {
+		all = append(all, fault{at: o.length / 3, kind: leaveEngineAway, length: o.engineAbsence})
 	}
 	slices.SortFunc(all, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
 	return all
@@ -121,6 +128,9 @@ type faultLog struct {
 	cuts           int
 	stalls         int
 	connectionsCut int
+	engineKills    int             // those for long among them
+	absences       int             // of the engine, for long
+	acceptedAway   int64           // calls, meanwhile
 	takeovers      []time.Duration // of each run of a killed process, without an outage of the database
 	hindered       []time.Duration // of those with an outage
 	recoveries     []time.Duration // of each process, after the database was back
@@ -179,6 +189,10 @@ func (e *env) injectFaults(ctx context.Context) {
 					e.faults.record(func() { e.faults.stalls++ })
 				}
 			})
+		case killEngine:
+			lasting.Go(func() { e.killEngine(context.WithoutCancel(ctx), f.length) })
+		case leaveEngineAway:
+			lasting.Go(func() { e.leaveEngineAway(context.WithoutCancel(ctx), f.length) })
 		case cutConnections:
 			if n, err := e.database.cut(ctx); err == nil {
 				e.faults.record(func() { e.faults.cuts++; e.faults.connectionsCut += n })
@@ -238,7 +252,7 @@ func (e *env) recovery(ctx context.Context, g *gateway, p *testserver.Process) {
 		}
 		if err == nil && got.Status == http.StatusOK {
 			e.faults.record(func() { e.faults.recoveries = append(e.faults.recoveries, took) })
-			e.found.check(took-e.database.outageBetween(began, began.Add(took)) <= e.options.recovery, comesBack,
+			e.found.check(took-awayBetween(began, began.Add(took), &e.database.outages) <= e.options.recovery, comesBack,
 				"%s served again %s after its database was back, not within %s; until then: %s", g.Name, took.Round(time.Millisecond), e.options.recovery,
 				strings.Join(refusals, ", "))
 			return

@@ -32,6 +32,8 @@ const (
 	oneOfALine      promise = "as many runs of one key are live as may be"
 	usageExact      promise = "what is counted of a tenant's use is what the records say"
 	auditWhole      promise = "the audit log is what was written"
+	rightEngine     promise = "runs begin with the engine that was chosen"
+	acceptedAway    promise = "calls are accepted while the engine is away"
 	triggersFollow  promise = "triggers go along with the version that is published"
 )
 
@@ -39,7 +41,7 @@ const (
 func promises() []promise {
 	return []promise{
 		onlyExpected, acknowledged, everyRunEnds, historyWhole, recordedOnce, sameKey, effectHappens, instantOnce, cancelStays, dedupeHolds,
-		totalsAgree, eventsDelivered, tenantsIsolated, takenOver, comesBack, triggersFollow, usageExact, auditWhole, oneOfALine,
+		totalsAgree, eventsDelivered, tenantsIsolated, takenOver, comesBack, triggersFollow, usageExact, auditWhole, oneOfALine, rightEngine, acceptedAway,
 	}
 }
 

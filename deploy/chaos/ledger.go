@@ -62,8 +62,11 @@ func (e *env) newLedger(ev *evidence) ledger {
 	line("database restarted", "%d", f.restarts)
 	line("database stalled", "%d", f.stalls)
 	line("connections cut", "%d, in %d cuts", f.connectionsCut, f.cuts)
+	if e.temporal != nil {
+		l.lines = append(l.lines, f.engineLines()...)
+	}
 	line("takeover after a kill", "%s", spread(f.takeovers))
-	line("… with the database away", "%s", spread(f.hindered))
+	line("… with the database or Temporal away", "%s", spread(f.hindered))
 	line("recovery of a process", "%s", spread(f.recoveries))
 	return l
 }

@@ -36,6 +36,10 @@ type options struct {
 	cuts     int // of all connections to the database
 	stalls   int // of the database, which then does not answer what concerns runs
 
+	engine        string        // with which runs begin
+	engineKills   int           // of Temporal, which is started again
+	engineAbsence time.Duration // of Temporal, once
+
 	binary   string // the gateway; empty to build it
 	keep     string // folder that keeps the processes' logs; empty to throw them away
 	progress io.Writer
@@ -75,13 +79,23 @@ func readOptions(args []string, stderr io.Writer) (options, error) {
 	flags.IntVar(&o.restarts, "restarts", 6, "of the database, every other one without a shutdown")
 	flags.IntVar(&o.cuts, "cuts", 10, "of every connection to the database")
 	flags.IntVar(&o.stalls, "stalls", 6, "of the database, which answers nothing that concerns runs for seconds, as on a disk that hangs")
+	flags.StringVar(&o.engine, "engine", engineTable, "with which runs begin: table, or temporal, which is a Temporal server of the round's own")
+	flags.IntVar(&o.engineKills, "engine-kills", 4, "of that server with SIGKILL, which is started again on its data")
+	flags.DurationVar(&o.engineAbsence, "engine-absence", time.Minute, "how long that server is away once; 0 for never")
 	flags.StringVar(&o.binary, "binary", "", "gateway to try (default: build it)")
 	flags.StringVar(&o.keep, "keep", "", "folder that is to keep the logs of the processes (default: they are thrown away)")
 	if err := harness.ParseFlags(flags, args); err != nil {
 		return o, err
 	}
 	o.length = time.Duration(minutes * float64(time.Minute))
+	if o.engine == engineTable {
+		o.engineKills, o.engineAbsence = 0, 0
+	}
 	switch {
+	case o.engine != engineTable && o.engine != engineTemporal:
+		return o, fmt.Errorf("%w: -engine must be table or temporal, not %q", harness.ErrUsage, o.engine)
+	case o.engineKills < 0 || o.engineAbsence < 0 || o.engineAbsence > o.length/2:
+		return o, fmt.Errorf("%w: -engine-kills must not be negative, nor -engine-absence more than half of the round", harness.ErrUsage)
 	case o.processes < 2:
 		return o, fmt.Errorf("%w: -processes must be at least 2, not %d: somebody has to go on", harness.ErrUsage, o.processes)
 	case o.tenantCount < 2:

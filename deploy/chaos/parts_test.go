@@ -144,25 +144,26 @@ func inProgress(w http.ResponseWriter) {
 }
 
 func TestWrongOptionsAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"-processes", "1"}, {"-tenants", "1"}, {"-runs", "0"}, {"-minutes", "0"}, {"-kills", "-1"}, {"-stalls", "-1"}, {"-no"}, {"more"}} {
+	for _, args := range [][]string{{"-processes", "1"}, {"-tenants", "1"}, {"-runs", "0"}, {"-minutes", "0"}, {"-kills", "-1"}, {"-stalls", "-1"}, {"-no"}, {"-engine", "sand"}, {"-engine", "temporal", "-minutes", "1"}, {"-engine", "temporal", "-engine-kills", "-1"}, {"more"}} {
 		if _, err := readOptions(args, io.Discard); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
 }
 
-func TestTheTimeWithoutADatabaseIsCountedWithinBounds(t *testing.T) {
+func TestTheTimeOfOutagesIsCountedOnceAndWithinBounds(t *testing.T) {
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
-	d := &database{outages: []*span{{at(0), at(4)}, {at(10), at(12)}, {at(20), at(30)}, {from: at(50)}}}
+	one := &outages{spans: []*span{{at(0), at(4)}, {at(10), at(12)}, {at(20), at(30)}, {from: at(50)}}}
+	other := &outages{spans: []*span{{at(11), at(13)}, {at(22), at(24)}, {at(60), at(64)}, {at(62), at(70)}}}
 	for claim, c := range map[string]struct{ from, to, want int }{
-		"all of it":            {-5, 40, 16},
+		"all of it":            {-5, 40, 17},
 		"none":                 {5, 9, 0},
 		"the end of one":       {3, 9, 1},
-		"the beginning of one": {13, 22, 2},
+		"the beginning of one": {14, 22, 2},
 		"the middle of one":    {23, 25, 2},
 		"one that lasts":       {45, 53, 3},
 	} {
-		if got := d.outageBetween(at(c.from), at(c.to)); got != time.Duration(c.want)*time.Second {
+		if got := awayBetween(at(c.from), at(c.to), one, other); got != time.Duration(c.want)*time.Second {
 			t.Errorf("%s: %s", claim, got)
 		}
 	}

@@ -24,6 +24,10 @@ type orphan struct {
 // another one.
 func (e *env) watch(ctx context.Context, name string, pid int, killed time.Time) {
 	orphans := e.orphans(ctx, pid)
+	handedOver := int64(0)
+	if e.temporal != nil {
+		handedOver = 1 // whoever leases a run waits until the engine brings it to somebody, who has it under the next lease
+	}
 	ids := make([]string, 0, len(orphans))
 	for id := range orphans {
 		ids = append(ids, id)
@@ -33,17 +37,17 @@ func (e *env) watch(ctx context.Context, name string, pid int, killed time.Time)
 		err := e.database.Each(ctx, func(scan func(...any) error) error {
 			var id string
 			var lease int64
-			var finished, cancelled bool
-			if err := scan(&id, &lease, &finished, &cancelled); err != nil {
+			var finished, cancelled, leased bool
+			if err := scan(&id, &lease, &finished, &cancelled, &leased); err != nil {
 				return err
 			}
-			if o := orphans[id]; !o.taken && (finished || lease != o.lease) {
+			if o := orphans[id]; !o.taken && (finished || !leased || lease > o.lease+handedOver) {
 				o.taken = true
 				left--
 				e.tookOver(killed, took, cancelled)
 			}
 			return nil
-		}, `SELECT r.id, coalesce(l.lease, 0), r.finished_at IS NOT NULL, r.status = 'cancelled'
+		}, `SELECT r.id, coalesce(l.lease, 0), r.finished_at IS NOT NULL, r.status = 'cancelled', l.lease_until IS NOT NULL
 			FROM runs r LEFT JOIN live_runs l ON l.tenant_id = r.tenant_id AND l.id = r.id WHERE r.id = ANY($1)`, pq.Array(ids))
 		switch {
 		case err != nil: // the database is away, or was cut off
@@ -62,7 +66,7 @@ func (e *env) tookOver(killed time.Time, took time.Duration, cancelled bool) {
 	if cancelled {
 		return
 	}
-	away := e.database.outageBetween(killed, killed.Add(took))
+	away := awayBetween(killed, killed.Add(took), e.outages()...)
 	e.faults.record(func() {
 		if away > 0 {
 			e.faults.hindered = append(e.faults.hindered, took)
@@ -70,7 +74,7 @@ func (e *env) tookOver(killed time.Time, took time.Duration, cancelled bool) {
 			e.faults.takeovers = append(e.faults.takeovers, took)
 		}
 	})
-	e.found.check(took-away <= takeoverLimit, takenOver, "a run of a process killed at %s went on after %s, in which the database was away for %s; frozen meanwhile: %s",
+	e.found.check(took-away <= takeoverLimit, takenOver, "a run of a process killed at %s went on after %s, in which what it needs was away for %s; frozen meanwhile: %s",
 		killed.Sub(e.began).Truncate(time.Second), took.Round(time.Millisecond), away.Round(time.Millisecond), e.faults.frozenDuring(killed, killed.Add(took)))
 }
 

@@ -82,12 +82,24 @@ func Output(cmd *exec.Cmd) ([]byte, error) {
 // Build compiles the gateway as a release is compiled, into a folder. linked are further
 // variables and what they are set to, as name=value.
 func Build(ctx context.Context, dir string, linked ...string) (binary string, err error) {
+	return build(ctx, dir, releaseTags, linked)
+}
+
+// BuildWithTemporal compiles the gateway with the client of Temporal, into a folder.
+func BuildWithTemporal(ctx context.Context, dir string) (binary string, err error) {
+	return build(ctx, dir, releaseTags+",temporal", nil)
+}
+
+// releaseTags are those of a release, as the Makefile has them.
+const releaseTags = "nomsgpack,grpcnotrace"
+
+func build(ctx context.Context, dir, tags string, linked []string) (binary string, err error) {
 	binary = filepath.Join(dir, "sluice")
 	flags := "-ldflags=-s -w -X main.version=harness"
 	for _, variable := range linked {
 		flags += " -X " + variable
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=nomsgpack,grpcnotrace", flags,
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags="+tags, flags,
 		"-o", binary, "github.com/sluicehq/sluice/cmd/sluice")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	_, err = Output(cmd)

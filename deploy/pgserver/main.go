@@ -9,58 +9,22 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"os/signal"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
-// Exit codes, as the gateway's own; the others are the program's.
-const (
-	exitFailed = 1
-	exitUsage  = 2
-)
+func main() { harness.MainWith("pgserver", start) }
 
-func main() {
-	code, err := run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)
+// start starts a server unless one is named.
+func start(ctx context.Context) (harness.Server, error) {
+	if os.Getenv(pgtest.AddressVariable) != "" {
+		return harness.Server{Stop: func() {}}, nil
+	}
+	server, err := pgtest.Launch(ctx, pgtest.Options{})
 	if err != nil {
-		_, _ = fmt.Fprintf(os.Stderr, "pgserver: %v\n", err) // nowhere else to report to
+		return harness.Server{}, err
 	}
-	os.Exit(code)
-}
-
-// run returns the exit code, and an error where it is not the program that failed.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
-	if len(args) == 0 {
-		return exitUsage, errors.New("which program? Say pgserver PROGRAM [ARGUMENT...]")
-	}
-	// The terminal sends an interrupt to the program as well, and the program decides.
-	// This process has to outlive it, to stop the server.
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt)
-	defer signal.Stop(interrupts)
-
-	program := exec.CommandContext(ctx, args[0], args[1:]...)
-	program.Stdin, program.Stdout, program.Stderr = os.Stdin, stdout, stderr
-	program.Env = os.Environ()
-	if os.Getenv(pgtest.AddressVariable) == "" {
-		server, err := pgtest.Launch(ctx, pgtest.Options{})
-		if err != nil {
-			return exitFailed, err
-		}
-		defer server.Stop()
-		program.Env = append(program.Env, pgtest.AddressVariable+"="+server.URL)
-	}
-	err := program.Run()
-	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
-		return ended.ExitCode(), nil
-	}
-	if err != nil {
-		return exitFailed, err
-	}
-	return 0, nil
+	return harness.Server{Environ: []string{pgtest.AddressVariable + "=" + server.URL}, Stop: server.Stop}, nil
 }
