@@ -69,7 +69,7 @@ func (e *env) leaveEngineAway(ctx context.Context, length time.Duration) {
 		e.faults.absences++
 		e.faults.acceptedAway += accepted
 	})
-	made := float64(e.runs) * length.Seconds() / e.options.length.Seconds()
+	made := float64(e.runs) * length.Seconds() / e.length.Seconds()
 	e.found.check(float64(accepted) >= made/2, acceptedAway, "%d calls were accepted in %s without Temporal, in which some %.0f were made", accepted, length, made)
 }
 
