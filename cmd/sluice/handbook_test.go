@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -59,31 +60,66 @@ func settingsTable() string {
 	return b.String()
 }
 
-// composed is what this test reads of a Compose file.
+// composed is what these tests read of a Compose file.
 type composed struct {
-	Services map[string]struct {
-		Environment map[string]string
-		Secrets     []string
-		Deploy      struct {
-			Resources struct{ Limits map[string]any }
-		}
-		Healthcheck struct {
-			Test    []string
-			Disable bool
-		}
-	}
-	Secrets map[string]struct{ File string }
+	Services map[string]*composedService
+	Secrets  map[string]struct{ File string }
+	Volumes  map[string]any
 }
 
-func TestTheComposeFileSetsWhatTheGatewayKnows(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "compose.yaml"))
-	if err != nil {
-		t.Fatal(err)
+type composedService struct {
+	Build       struct{ Args map[string]string }
+	Environment map[string]string
+	Secrets     []string
+	Volumes     []string
+	DependsOn   map[string]struct{ Condition string } `json:"depends_on"`
+	Deploy      struct {
+		Resources struct{ Limits map[string]any }
 	}
-	var file composed
-	if _, err := yaml.Unmarshal(text, &file, yaml.DecodeOpts{}); err != nil {
-		t.Fatal(err)
+	Healthcheck struct {
+		Test    []string
+		Disable bool
 	}
+}
+
+// readComposed reads files as Compose does that is given one after the other: a later one adds to what services of the earlier have.
+func readComposed(t *testing.T, names ...string) composed {
+	t.Helper()
+	all := composed{Services: map[string]*composedService{}, Secrets: map[string]struct{ File string }{}, Volumes: map[string]any{}}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file composed
+		if _, err := yaml.Unmarshal(text, &file, yaml.DecodeOpts{}); err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range file.Services {
+			first, found := all.Services[name]
+			if !found {
+				all.Services[name] = s
+				continue
+			}
+			maps.Copy(first.Environment, s.Environment)
+			maps.Copy(first.Build.Args, s.Build.Args)
+			maps.Copy(first.DependsOn, s.DependsOn)
+			first.Secrets = append(first.Secrets, s.Secrets...)
+		}
+		maps.Copy(all.Secrets, file.Secrets)
+		maps.Copy(all.Volumes, file.Volumes)
+	}
+	return all
+}
+
+func TestTheComposeFilesSetWhatTheGatewayKnows(t *testing.T) {
+	for name, files := range map[string][]string{"the table": {"compose.yaml"}, "Temporal": {"compose.yaml", "compose.temporal.yaml"}} {
+		t.Run(name, func(t *testing.T) { composesWhatIsKnown(t, readComposed(t, files...)) })
+	}
+}
+
+func composesWhatIsKnown(t *testing.T, file composed) {
+	t.Helper()
 	gateway, ok := file.Services["gateway"]
 	if !ok {
 		t.Fatal("there is no service gateway")
@@ -106,24 +142,70 @@ func TestTheComposeFileSetsWhatTheGatewayKnows(t *testing.T) {
 		}
 		environ = append(environ, name+"="+value)
 	}
-	if _, err := readConfig(environ); err != nil {
+	_, err := readConfig(environ)
+	// The image that the file has built has Temporal's client, and this binary may have none.
+	needsTemporal := gateway.Environment["SLUICE_TEMPORAL_ADDRESS"] != "" && !hasTemporal
+	if err != nil && (!needsTemporal || strings.Count(err.Error(), "SLUICE_") != 1 || !strings.Contains(err.Error(), "built with the tag temporal")) {
 		t.Errorf("the gateway refuses its environment: %v", err)
 	}
 	if unknown := unknownSettings(environ); len(unknown) > 0 {
 		t.Errorf("the gateway does not know %v", unknown)
 	}
 	for name, s := range file.Services {
-		if len(s.Deploy.Resources.Limits) == 0 {
-			t.Errorf("the service %s has no limits", name)
+		if problem := s.problem(file); problem != "" && !(problem == noHealthCheck && name == "gateway") { // whose image has one
+			t.Errorf("the service %s %s", name, problem)
 		}
-		if len(s.Healthcheck.Test) == 0 && name != "gateway" { // whose image has one
-			t.Errorf("the service %s has no health check", name)
+	}
+}
+
+const noHealthCheck = "has no health check"
+
+// problem says what is wrong with a service of a file; empty for nothing.
+func (s *composedService) problem(file composed) string {
+	for variable, value := range s.Environment {
+		if regexp.MustCompile(`(?i)password|pwd|secret|token`).MatchString(variable) && !strings.HasSuffix(variable, "_FILE") {
+			return "holds a secret in the open: " + variable + "=" + value
 		}
-		for variable, value := range s.Environment {
-			if regexp.MustCompile(`(?i)password|secret|token`).MatchString(variable) && !strings.HasSuffix(variable, "_FILE") {
-				t.Errorf("the service %s holds a secret in the open: %s=%s", name, variable, value)
-			}
+	}
+	for _, secret := range s.Secrets {
+		if file.Secrets[secret].File == "" {
+			return "has the secret " + secret + ", which is nowhere"
 		}
+	}
+	for _, volume := range s.Volumes {
+		name, _, _ := strings.Cut(volume, ":")
+		if _, found := file.Volumes[name]; !found {
+			return "has the volume " + name + ", which is nowhere"
+		}
+	}
+	for other, on := range s.DependsOn {
+		if file.Services[other] == nil || on.Condition != "service_healthy" {
+			return "does not wait until " + other + " is healthy, or there is none"
+		}
+	}
+	switch {
+	case len(s.Deploy.Resources.Limits) == 0:
+		return "has no limits"
+	case len(s.Healthcheck.Test) == 0:
+		return noHealthCheck
+	}
+	return ""
+}
+
+func TestComposeBringsTheNamespaceAndTheClientOfTemporal(t *testing.T) {
+	file := readComposed(t, "compose.yaml", "compose.temporal.yaml")
+	gateway, temporal := file.Services["gateway"], file.Services["temporal"]
+	space := gateway.Environment["SLUICE_TEMPORAL_NAMESPACE"]
+	if temporal.Environment["DEFAULT_NAMESPACE"] != space || !slices.Contains(temporal.Healthcheck.Test, space) || gateway.DependsOn["temporal"].Condition == "" {
+		t.Errorf("the gateway waits for another namespace than %q, or for none", space)
+	}
+	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := regexp.MustCompile(`(?m)^TAGS +:= (\S+)$`).FindSubmatch(makefile)
+	if released == nil || gateway.Build.Args["TAGS"] != string(released[1])+",temporal" {
+		t.Errorf("the gateway is built with %q, and a release with %q", gateway.Build.Args["TAGS"], released)
 	}
 }
 

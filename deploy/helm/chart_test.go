@@ -30,7 +30,8 @@ import (
 // all switches on everything that can be, with a value of every setting.
 const all = `
 image: {repository: registry.example.com/sluice, digest: "sha256:` + digest + `", pullPolicy: Always, pullSecrets: [{name: registry}]}
-secret: {name: sluice, redisUrl: true, operatorToken: true, operatorTokens: true, smtpUrl: true, oidcClientSecret: true}
+secret: {name: sluice, redisUrl: true, operatorToken: true, operatorTokens: true, smtpUrl: true, oidcClientSecret: true, temporalApiKey: true, temporalTlsCa: true, temporalTlsCert: true}
+temporal: {address: "temporal.internal:7233", namespace: orders, taskQueue: sluice-eu, engine: table}
 settings: {SLUICE_PUBLIC_URL: "https://sluice.example.com", SLUICE_LOG_LEVEL: warn}
 api:
   settings: {SLUICE_LOG_LEVEL: debug, SLUICE_TRUSTED_PROXIES: "10.0.0.0/8"}
@@ -125,7 +126,13 @@ func TestEveryProcessIsConfinedAndHasItsRoleAndItsSecrets(t *testing.T) {
 		pods[d.Name] = d.Spec.Template.Spec
 	}
 	files := []string{"SLUICE_DATABASE_URL_FILE=/etc/sluice/database-url", "SLUICE_ENCRYPTION_KEY_FILE=/etc/sluice/encryption-key"}
-	redis, metrics := "SLUICE_REDIS_URL_FILE=/etc/sluice/redis-url", "SLUICE_METRICS_LISTEN=:9090"
+	shared := []string{
+		"SLUICE_REDIS_URL_FILE=/etc/sluice/redis-url",
+		"SLUICE_ENGINE=table", "SLUICE_TEMPORAL_ADDRESS=temporal.internal:7233", "SLUICE_TEMPORAL_NAMESPACE=orders", "SLUICE_TEMPORAL_TASK_QUEUE=sluice-eu",
+		"SLUICE_TEMPORAL_API_KEY_FILE=/etc/sluice/temporal-api-key", "SLUICE_TEMPORAL_TLS_CA_FILE=/etc/sluice/temporal-tls-ca",
+		"SLUICE_TEMPORAL_TLS_CERT_FILE=/etc/sluice/temporal-tls-cert", "SLUICE_TEMPORAL_TLS_KEY_FILE=/etc/sluice/temporal-tls-key",
+		"SLUICE_METRICS_LISTEN=:9090",
+	}
 	public := "SLUICE_PUBLIC_URL=https://sluice.example.com"
 	want := map[string]struct {
 		args  string
@@ -133,13 +140,13 @@ func TestEveryProcessIsConfinedAndHasItsRoleAndItsSecrets(t *testing.T) {
 		grace int64
 	}{
 		"r-sluice-migrate": {"migrate up", files, 0},
-		"r-sluice-api": {"serve --no-migrate --role api", slices.Concat([]string{"SLUICE_LISTEN=:8080"}, files, []string{
-			redis, metrics, "SLUICE_DRAIN_DELAY=10s", "SLUICE_SHUTDOWN_TIMEOUT=30s", "SLUICE_OPERATOR_TOKEN_FILE=/etc/sluice/operator-token",
+		"r-sluice-api": {"serve --no-migrate --role api", slices.Concat([]string{"SLUICE_LISTEN=:8080"}, files, shared, []string{
+			"SLUICE_DRAIN_DELAY=10s", "SLUICE_SHUTDOWN_TIMEOUT=30s", "SLUICE_OPERATOR_TOKEN_FILE=/etc/sluice/operator-token",
 			"SLUICE_OPERATOR_TOKENS_FILE=/etc/sluice/operator-tokens", "SLUICE_SMTP_URL_FILE=/etc/sluice/smtp-url", "SLUICE_OIDC_CLIENT_SECRET_FILE=/etc/sluice/oidc-client-secret",
 			"SLUICE_LOG_LEVEL=debug", public, "SLUICE_TRUSTED_PROXIES=10.0.0.0/8",
 		}), 50},
-		"r-sluice-worker": {"serve --no-migrate --role worker", slices.Concat([]string{"SLUICE_LISTEN=:8080"}, files, []string{
-			redis, metrics, "SLUICE_WORKER_DRAIN=60s", "SLUICE_LOG_LEVEL=warn", public,
+		"r-sluice-worker": {"serve --no-migrate --role worker", slices.Concat([]string{"SLUICE_LISTEN=:8080"}, files, shared, []string{
+			"SLUICE_WORKER_DRAIN=60s", "SLUICE_LOG_LEVEL=warn", public,
 		}), 70},
 	}
 	if got, all := slices.Sorted(maps.Keys(pods)), slices.Sorted(maps.Keys(want)); !slices.Equal(got, all) {
@@ -192,6 +199,9 @@ func TestValuesThatAreWrongAreRefused(t *testing.T) {
 		"secret: {name: s}\nsettings: {SLUICE_OPERATOR_TOKEN: secret}":                         "SLUICE_OPERATOR_TOKEN",
 		"secret: {name: s}\nsettings: {SLUICE_WORKER_PER_TENANT: 32}":                          "SLUICE_WORKER_PER_TENANT",
 		"secret: {name: s}\nworker: {podDisruptionBudget: {enabled: true, maxUnavailable: x}}": "maxUnavailable",
+		"secret: {name: s}\nsettings: {SLUICE_TEMPORAL_API_KEY: secret}":                       "SLUICE_TEMPORAL_API_KEY",
+		"secret: {name: s}\ntemporal: {address: temporal.internal}":                            "/temporal/address",
+		"secret: {name: s}\ntemporal: {engine: both}":                                          "/temporal/engine",
 		"secret: {name: s}\ningress: {enabled: true}":                                          "ingress.host names the host",
 	} {
 		if _, err := render(values); err == nil || !strings.Contains(err.Error(), want) {

@@ -36,6 +36,24 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- if .Values.secret.redisUrl }}
 - {name: SLUICE_REDIS_URL_FILE, value: /etc/sluice/redis-url}
 {{- end }}
+{{- with .Values.temporal }}
+{{- if .address }}
+- {name: SLUICE_ENGINE, value: {{ .engine | quote }}}
+- {name: SLUICE_TEMPORAL_ADDRESS, value: {{ .address | quote }}}
+- {name: SLUICE_TEMPORAL_NAMESPACE, value: {{ .namespace | quote }}}
+- {name: SLUICE_TEMPORAL_TASK_QUEUE, value: {{ .taskQueue | quote }}}
+{{- if $.Values.secret.temporalApiKey }}
+- {name: SLUICE_TEMPORAL_API_KEY_FILE, value: /etc/sluice/temporal-api-key}
+{{- end }}
+{{- if $.Values.secret.temporalTlsCa }}
+- {name: SLUICE_TEMPORAL_TLS_CA_FILE, value: /etc/sluice/temporal-tls-ca}
+{{- end }}
+{{- if $.Values.secret.temporalTlsCert }}
+- {name: SLUICE_TEMPORAL_TLS_CERT_FILE, value: /etc/sluice/temporal-tls-cert}
+- {name: SLUICE_TEMPORAL_TLS_KEY_FILE, value: /etc/sluice/temporal-tls-key}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if .Values.metrics.enabled }}
 - {name: SLUICE_METRICS_LISTEN, value: ":9090"}
 {{- end }}
