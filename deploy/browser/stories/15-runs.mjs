@@ -54,4 +54,20 @@ export default async ({ page, assert, call, examine, open }) => {
   await examine("run-failed");
   await page.getByRole("button", { name: "Retry where it failed" }).click();
   await page.getByText("run.retried").waitFor();
+
+  // The engine that everybody has is not named. No gateway of the stories has another one, so the answer is made to say so.
+  assert.equal((await (await call("GET", `/runs/${failed.id}`)).json()).engine, "table");
+  const engine = page.getByRole("term").filter({ hasText: "Engine" });
+  assert.equal(await engine.count(), 0);
+  const handedOver = async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), engine: "temporal" } });
+  };
+  await page.route(`**/api/**/runs/${failed.id}`, handedOver);
+  await page.reload();
+  await engine.waitFor();
+  await page.getByRole("definition").filter({ hasText: /^Temporal$/ }).waitFor();
+  await page.getByRole("region", { name: "Graph" }).getByText("broken").waitFor();
+  await examine("run-engine");
+  await page.unroute(`**/api/**/runs/${failed.id}`, handedOver);
 };

@@ -2,7 +2,7 @@ import { Trans, useLingui } from "@lingui/react/macro";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Ban, FlaskConical, Repeat, RotateCcw } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
-import { useTenant } from "@/api";
+import { type Schemas, useTenant } from "@/api";
 import { AnswerForm, causes, entityOf, runStates, useReload } from "@/parts";
 import {
   attempt,
@@ -27,6 +27,9 @@ import { NodePanel } from "./NodePanel";
 
 const Canvas = lazy(() => import("./Canvas"));
 const Timeline = lazy(() => import("./Timeline"));
+
+/** The engine of a run by the name that people know it by; nothing for the one that everybody has. */
+const engineOf = ({ engine }: Schemas["Run"]) => (engine === "temporal" ? "Temporal" : engine !== "table" && engine);
 
 export default function RunPage() {
   const { t, i18n } = useLingui();
@@ -100,6 +103,7 @@ export default function RunPage() {
         <Fact label={t`Created`} value={<Time at={run.createdAt} />} />
         <Fact label={t`Waited for a worker`} value={spanOf(run.createdAt, run.startedAt) ?? (isOver ? undefined : "…")} />
         <Fact label={t`Took`} value={spanOf(run.startedAt, run.finishedAt) ?? (isOver ? undefined : "…")} />
+        <Fact label={t`Engine`} value={engineOf(run)} />
         <Fact label={t`Identifier`} value={<Identifier id={run.id} />} />
         <Fact
           label={t`Started by the run`}
