@@ -129,12 +129,12 @@ const (
 // advance gives the run a fact, and lets it compute until it waits for something, has
 // computed much, or ought to stop. It looks at that between two slices, each of which is
 // short.
-func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
-	before := j.size
+func (j *job) advance(past run.PastFact) (whole run.Step, err error) {
+	before, fact, at := j.size, past.Fact, past.At
 	for slices := 1; ; slices++ {
 		var step run.Step
 		waited := j.compute(fact, func() {
-			step, err = j.run.Advance(j.plan, run.Event{At: j.now(), Secret: j.secret, Fact: fact, Budget: j.budget()})
+			step, err = j.run.Advance(j.plan, run.Event{At: at, Secret: j.secret, Fact: fact, Budget: j.budget()})
 		})
 		if err = cmp.Or(waited, err); err != nil {
 			return step, err
@@ -154,7 +154,7 @@ func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
 		if !j.growth.reserved.Load() && (j.exceedsMemory() || j.grow(j.ctx) != nil) {
 			return whole, nil // what it has is recorded, and it goes on later
 		}
-		fact = run.TimeReached{}
+		fact, at = run.TimeReached{}, j.now()
 	}
 }
 

@@ -2,7 +2,9 @@ package worker_test
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -111,5 +113,138 @@ func TestAnEngineIsGivenAsManyRunsOfATenantAsItMayHave(t *testing.T) {
 	}
 	if made := w.NodeRunner.Attempts(); len(made) != len(ids) || slices.ContainsFunc(made, func(one string) bool { return one != "a 1" }) {
 		t.Errorf("made are %q", made)
+	}
+}
+
+// lineOfCalls are nodes that call one after the other, as many as there are letters.
+func (w *env) lineOfCalls(letters string) *workflow.Version {
+	var nodes, edges []string
+	for i, id := range letters {
+		nodes = append(nodes, string(id)+" "+fixture.CallNode)
+		if i > 0 {
+			edges = append(edges, letters[i-1:i]+" -> "+string(id))
+		}
+	}
+	return w.NewVersion(nodes, edges)
+}
+
+// hangsAt has the first call of a node hang until the worker gives it up. It returns what is closed once that call came.
+func (w *env) hangsAt(id workflow.NodeID) (begun <-chan struct{}) {
+	came, once := make(chan struct{}), new(sync.Once)
+	w.NodeRunner.Answer = func(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+		first := false
+		if call.NodeID == string(id) {
+			once.Do(func() { first = true; close(came) })
+		}
+		if first {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}
+		return outbound.NodeCompleted{Output: map[string]any{"of": call.NodeID}}, nil
+	}
+	return came
+}
+
+// What runs do between two pauses costs the database one statement, however many calls that is; whoever looks finds it all.
+func TestTheEngineKeepsWhatARunDoesUntilSomebodyLooks(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(w *env) {
+		relay := new(fixture.Relay)
+		w.HandOverTo(relay)
+		begun := w.hangsAt("e")
+		w.StartWorker()
+		id := w.Accept(w.lineOfCalls("abcdef"), 1, fixture.RunOptions{})[0]
+		await(w, begun, "the fifth call begins")
+		if r := w.Stored(id); r.Status() != run.StatusRunning || len(r.Executed()) != 0 || relay.Kept(id) != 4 {
+			w.Errorf("stored is a run that is %s and has executed %q; the engine keeps %d facts", r.Status(), r.Executed(), relay.Kept(id))
+		}
+		r := w.Until(id, "the calls are seen", func(r *run.Run) bool { return len(r.Executed()) > 0 })
+		if got := r.Executed(); !slices.Equal(got, []workflow.NodeID{"a", "b", "c", "d"}) {
+			w.Errorf("seen are %q", got)
+		}
+	})
+}
+
+// Calls that came back before a process ended are not made again by the next one.
+func TestWhatTheEngineKeepsOutlastsTheProcess(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(w *env) {
+		relay := new(fixture.Relay)
+		w.HandOverTo(relay)
+		begun := w.hangsAt("e")
+		dying := fixture.NewStore(w.Raw)
+		stop := w.Work(w.NewWorker(dying, w.Signals, fixture.ShortLeaseOptions))
+		ids := w.Accept(w.lineOfCalls("abcdef"), 1, fixture.RunOptions{})
+		await(w, begun, "the fifth call begins")
+		dying.FailWith(func(context.Context) error { return errors.New("this process writes nothing any more") })
+		w.Work(w.NewWorker(w.Store, w.Signals, fixture.ShortLeaseOptions))
+		r := w.Until(ids[0], "another process ends it", fixture.Finished)
+		if made := w.NodeRunner.Attempts(); r.Status() != run.StatusCompleted || !slices.Equal(made, []string{"a 1", "b 1", "c 1", "d 1", "e 1", "e 1", "f 1"}) {
+			w.Errorf("it is %s after %q", r.Status(), made)
+		}
+		for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+			if got := w.History(ids[0]); count(got, "node.started "+id) != 1 || count(got, "node.completed "+id) != 1 {
+				w.Errorf("of %s: %q", id, got)
+			}
+		}
+		if output, _ := r.Output("d"); string(output) != `{"of":"d"}` {
+			w.Errorf("d gave %s", output)
+		}
+		stop()
+		_ = w.Errors() // those of the process that writes nothing
+	})
+}
+
+// Somebody else changes the run in the database while the engine has more of it.
+func TestWhatTheEngineKeepsIsGivenToARunThatOthersChange(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(w *env) {
+		relay := new(fixture.Relay)
+		w.HandOverTo(relay)
+		begun := w.hangsAt("d")
+		w.StartWorker()
+		ver := w.NewVersion([]string{"a " + fixture.CallNode, "b " + fixture.CallNode, "c " + fixture.CallNode, "d " + fixture.CallNode, `paid waitForEvent {"event": "paid"}`},
+			[]string{"a -> b", "b -> c", "c -> d"})
+		id := w.Accept(ver, 1, fixture.RunOptions{})[0]
+		await(w, begun, "the fourth call begins")
+		w.Advance(id, run.EventArrived{Event: "paid"})
+		r := w.Until(id, "the calls are seen", func(r *run.Run) bool { return len(r.Executed()) > 3 })
+		if made := w.NodeRunner.Attempts(); !slices.Equal(made, []string{"a 1", "b 1", "c 1", "d 1"}) {
+			w.Errorf("made are %q", made)
+		}
+		if got := w.History(id); len(r.Executed()) != 4 || count(got, "node.completed c") != 1 || count(got, "node.completed paid") != 1 {
+			w.Errorf("%q: %q", r.Executed(), got)
+		}
+	})
+}
+
+// An engine that goes away while a run is worked on costs it nothing.
+func TestWhatTheEngineDoesNotKeepIsRecorded(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, fixture.OpenSQLite(t))
+	relay := new(fixture.Relay)
+	w.HandOverTo(relay)
+	begun := make(chan struct{})
+	w.NodeRunner.Answer = func(_ context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+		if call.NodeID == "b" {
+			relay.SetAway(true)
+		}
+		if call.NodeID == "d" {
+			close(begun)
+		}
+		return outbound.NodeCompleted{}, nil
+	}
+	w.StartWorker()
+	id := w.Accept(w.lineOfCalls("abcd"), 1, fixture.RunOptions{})[0]
+	await(w, begun, "the fourth call begins")
+	if r := w.Stored(id); len(r.Executed()) < 3 {
+		w.Errorf("stored are %q", r.Executed())
+	}
+	r := w.Until(id, "the run ends", fixture.Finished)
+	if made := w.NodeRunner.Attempts(); r.Status() != run.StatusCompleted || len(made) != 4 {
+		w.Errorf("it is %s after %q", r.Status(), made)
+	}
+	if w.Errors() == nil {
+		w.Error("nobody is told")
 	}
 }

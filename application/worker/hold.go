@@ -7,30 +7,44 @@ import (
 	"github.com/sluicehq/sluice/domain/run"
 )
 
-// held is what a run has done and nobody has recorded yet. Who takes the run over does it again.
+// held is what a run has done and nobody has recorded yet. Who takes the run over does it again, with
+// the facts that the engine kept of it.
 type held struct {
 	step  run.Step // all of it as one; the attempts are being made
 	from  int64    // how far the run is as it is stored
 	until time.Time
+	facts []run.PastFact
+	lines []byte // of the facts, as the engine keeps them
+	kept  bool   // the engine does keep some
 }
 
 func (h *held) isEmpty() bool { return !h.step.Changed() }
 
-// hold keeps a step until what it asks for has been computed, where that is for a short time and the
-// process cannot end for it: a run that might be the reason has to be found at the attempt.
-func (j *job) hold(step run.Step, from int64) bool {
-	if !step.MayWait() || j.recordsAll || j.isolated || j.isOverdue() || j.session.stopping.Err() != nil {
+// hold keeps a step until what it asks for has been computed, where that is for a short time, or while the
+// engine keeps its fact. The process must not be able to end for it: a run that might be the reason has to be
+// found at the attempt.
+func (j *job) hold(step run.Step, from int64, fact run.PastFact) bool {
+	isKept := !step.MayWait()
+	if isKept && !j.mayKeep(step) || j.recordsAll || j.isolated || j.isOverdue() || j.session.stopping.Err() != nil {
 		return false
 	}
 	j.updateSize()
 	if !j.needsNoIsolation() {
 		return false
 	}
-	if j.held.isEmpty() {
+	lines := j.linesWith(fact)
+	if isKept && !j.keep(lines) {
+		return false
+	}
+	switch {
+	case isKept && !j.held.kept:
+		j.held.until, j.held.kept = j.now().Add(keptPeriod), true
+	case j.held.isEmpty():
 		j.held.until = j.now().Add(j.session.worker.opts.Hold)
 	}
 	j.held.step, j.held.from = j.withHeld(step, from)
 	j.held.step.Execute = nil
+	j.held.facts, j.held.lines = append(j.held.facts, fact), lines
 	return true
 }
 
@@ -72,12 +86,48 @@ func (j *job) takeUp(step run.Step) jobOutcome {
 
 // again reads the run again. What was held is made once more from there, and each step of it recorded.
 func (j *job) again() jobOutcome {
-	lost := !j.held.isEmpty()
-	if end := j.reload(); end != jobContinue || !lost {
+	lost := j.held
+	if !lost.kept {
+		if end := j.reload(); end != jobContinue || lost.isEmpty() {
+			return end
+		}
+		j.recordsAll = true
+		return j.resume()
+	}
+	if end := j.readAnew(); end != jobContinue { // an attempt may be one that the run asks for once it has the facts
 		return end
 	}
 	j.recordsAll = true
+	if end := j.repeat(lost); end != jobContinue {
+		return end
+	}
+	j.interruptStale()
 	return j.resume()
+}
+
+// repeat gives the run facts that it had taken before, and records what comes of them at once. Those
+// that it does not wait for any more change nothing.
+func (j *job) repeat(lost held) jobOutcome {
+	j.held = held{lines: lost.lines, kept: true}
+	for _, fact := range lost.facts {
+		from := j.run.Seq()
+		step, err := j.advance(fact)
+		switch {
+		case j.ctx.Err() != nil && err != nil:
+			return j.stopped()
+		case err != nil:
+			return j.fail(err)
+		}
+		step.Execute = nil // what came of them may be among the facts; catchUp makes the others
+		j.held.step, j.held.from = j.withHeld(step, from)
+		j.held.facts = append(j.held.facts, fact)
+	}
+	if j.held.isEmpty() {
+		j.held = held{}
+		return jobContinue
+	}
+	j.needsCatchUp = true
+	return j.recordHeld()
 }
 
 // resume goes on with a run as it was read.

@@ -39,6 +39,7 @@ type job struct {
 	needsCatchUp   bool  // attempts may be outstanding that are not being made
 	held           held
 	recordsAll     bool // nothing is held any more
+	handed         handed
 	secret         run.Secret
 	claimedAt      time.Time // by the clock of the database
 	claimedLocally time.Time // the same, by that of the process
@@ -68,6 +69,9 @@ func (s *session) startJob(leased outbound.LeasedRun, since time.Time, work func
 	j := &job{
 		session: s, lease: leased.Lease, lastLeaseEnd: leased.LastLeaseEnd, run: leased.Run, size: leased.Size, secret: s.worker.key.Secret(leased.Lease.Run), claimedAt: leased.At, claimedLocally: time.Now(),
 		attempts: make(map[workflow.NodeID]*attempt), attemptDone: make(chan *attempt), closed: make(chan struct{}), toPrepare: make(chan *attempt), advanced: make(chan struct{}, 1), growth: newGrowth(),
+	}
+	if leased.Engine == run.EngineTemporal {
+		j.handed.arrived = make(chan inbound.HandedOver, 1)
 	}
 	j.ctx, j.interrupt = context.WithCancelCause(s.effects)
 	j.woken.Store(leased.Woken)
@@ -164,6 +168,9 @@ func (j *job) begin() jobOutcome {
 		return j.fail(err)
 	}
 	j.growth.setSize(j.plan.Nodes())
+	if end := j.repeatKept(); end != jobContinue {
+		return end
+	}
 	if end := j.lookAtFamily(); end != jobContinue {
 		return end
 	}
@@ -223,6 +230,7 @@ func (j *job) next() jobOutcome {
 		if end := j.recordHeld(); end != jobContinue {
 			return end
 		}
+		j.answerWatchers()
 		if end := j.lookAtFamily(); end != jobContinue {
 			return end
 		}
@@ -270,8 +278,8 @@ func (j *job) now() time.Time { return j.claimedAt.Add(time.Since(j.claimedLocal
 func (j *job) apply(fact run.Fact) jobOutcome {
 	pause := minRecordPause
 	for tries := 0; ; {
-		from := j.run.Seq()
-		step, err := j.advance(fact)
+		from, past := j.run.Seq(), run.PastFact{At: j.now(), Fact: fact}
+		step, err := j.advance(past)
 		switch {
 		case j.ctx.Err() != nil && err != nil:
 			return j.stopped()
@@ -284,7 +292,7 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 		if end := j.admitItems(step); end != jobContinue {
 			return end
 		}
-		if j.hold(step, from) {
+		if j.hold(step, from, past) {
 			return j.takeUp(step)
 		}
 		step, from = j.withHeld(step, from)
@@ -298,7 +306,7 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 			j.shrink()
 			return j.takeUp(step)
 		case isCode(err, execution.LoopGoesOn):
-			if end := j.reload(); end != jobContinue {
+			if end := j.again(); end != jobContinue {
 				return end
 			}
 			return j.catchUp()

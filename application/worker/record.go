@@ -171,6 +171,15 @@ func isStoreError(err error) bool {
 
 // reload reads the run again because somebody else may have recorded a step.
 func (j *job) reload() jobOutcome {
+	end := j.readAnew()
+	if end == jobContinue {
+		j.interruptStale()
+	}
+	return end
+}
+
+// readAnew is reload that leaves the attempts alone that are being made.
+func (j *job) readAnew() jobOutcome {
 	for pause := minRecordPause; ; pause = min(2*pause, maxRecordPause) {
 		r, good, err := j.session.reread(j)
 		switch {
@@ -178,7 +187,6 @@ func (j *job) reload() jobOutcome {
 			return jobDone
 		case err == nil:
 			j.run, j.held, j.needsCatchUp = r, held{}, true
-			j.interruptStale()
 			return jobContinue
 		}
 		j.session.report(fmt.Errorf("run %s: %w", j.lease.Run, err))

@@ -127,6 +127,7 @@ func (s *session) onSignal(changed []run.ID) {
 	for _, id := range changed {
 		if j, mine := s.jobs[id]; mine {
 			s.needsRecheck[id], look = j, true
+			j.watch()
 		} else {
 			claim = true
 		}

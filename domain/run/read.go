@@ -95,6 +95,17 @@ func (r *Run) More() bool {
 	return wake != nil && !wake.After(r.state.UpdatedAt)
 }
 
+// IsAtRest says whether nobody works on the run, or is about to, at a time: it waits or has ended, and no
+// attempt of it was begun that has no result.
+func (r *Run) IsAtRest(at time.Time) bool {
+	if r.state.Status.Finished() || r.state.Status == StatusPending {
+		return true
+	}
+	begun := slices.ContainsFunc(r.state.Nodes, func(n NodeState) bool { return n.Status == NodeRunning && n.RetryAt == nil })
+	wake := r.wakeAt()
+	return !begun && (wake == nil || wake.After(at))
+}
+
 // Seq is how many entries the history has: the fence of a store.
 func (r *Run) Seq() int64 { return r.state.Seq }
 

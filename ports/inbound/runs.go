@@ -165,12 +165,34 @@ type Worker interface {
 	// on; a panic is one, a [Panic].
 	Run(ctx context.Context, failed func(error))
 
-	// MoveOn works on a run whose lease was handed over by outbound.Engine, until the run has to wait or
-	// has ended; finished says that there is nothing left to do. Where the lease is not good any more it
-	// does nothing. An error says that it did not begin: another process may.
-	MoveOn(ctx context.Context, owner tenant.ID, id run.ID, lease int64) (finished bool, err error)
+	// MoveOn works on a run that was handed over, until it has to wait or has ended. Where the lease is not
+	// good any more it does nothing. An error says that it did not begin: another process may.
+	MoveOn(ctx context.Context, h HandedOver) (MovedOn, error)
+
+	// IsAtRest says whether nobody works on a run, or is about to: it waits, has ended or does not exist.
+	IsAtRest(ctx context.Context, owner tenant.ID, id run.ID) (bool, error)
 
 	// Panics returns how many panics were contained since the start. Each was an error as
 	// well, and the run that it was about is tried again a few times before it fails.
 	Panics() int64
+}
+
+// HandedOver is a run whose lease was handed over by outbound.Engine.
+type HandedOver struct {
+	Tenant tenant.ID
+	Run    run.ID
+	Lease  int64
+
+	// Kept is what the engine was last given to keep of the run, and did not see returned as nothing since.
+	Kept []byte
+
+	// Keep has the engine keep what the run has done since it was last recorded, in place of what it kept
+	// before: at most 64 KiB. It returns nil once that outlasts the process. After an error the run is recorded.
+	Keep func(ctx context.Context, kept []byte) error
+}
+
+// MovedOn says what came of a run that was handed over.
+type MovedOn struct {
+	Rests bool   // as Worker.IsAtRest says it: nothing is to be done before it is handed over again
+	Kept  []byte // what whoever moves it on next is to be given
 }
