@@ -97,7 +97,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	g := &gateway{T: t, store: openStore(t), clock: &portstest.ManualClock{}, random: &countedRandom{}, entries: &countedRandom{}}
 	g.clock.Set(noon)
 	g.engine = runfixture.TestEngine(t)
-	runfixture.BeginWith(g.store, g.engine)
+	runfixture.BeginWith(t, g.store, g.engine)
 	return g.built(options...)
 }
 

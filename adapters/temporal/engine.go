@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -66,6 +68,8 @@ func (o Options) tls() (*tls.Config, error) {
 type Engine struct {
 	client    client.Client
 	taskQueue string
+	cipher    outbound.Cipher // nil while nothing can be kept
+	keysets   outbound.Keysets
 	failed    atomic.Int64
 }
 
@@ -89,18 +93,29 @@ func New(o Options) (*Engine, error) {
 	return &Engine{client: c, taskQueue: o.TaskQueue}, nil
 }
 
+// KeepWith has Temporal keep what runs have done, sealed by a cipher. It is called before Serve.
+func (e *Engine) KeepWith(cipher outbound.Cipher, keysets outbound.Keysets) {
+	e.cipher, e.keysets = cipher, keysets
+}
+
 // Close ends the connection.
 func (e *Engine) Close() { e.client.Close() }
 
-// HandOver signals the workflow of the run, which begins where there is none, or none any more.
+// HandOver begins the workflow of the run, or signals the one that there is.
 func (e *Engine) HandOver(ctx context.Context, lease outbound.RunLease) error {
 	a := assignment{Tenant: string(lease.Tenant), Run: string(lease.Run), Lease: lease.Number}
-	_, err := e.client.SignalWithStartWorkflow(ctx, a.Run, signalName, a, client.StartWorkflowOptions{
-		TaskQueue: e.taskQueue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, StaticSummary: "of " + a.Tenant,
-	}, workflowName, a)
+	_, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: a.Run, TaskQueue: e.taskQueue, StaticSummary: "of " + a.Tenant, EnableEagerStart: true,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowExecutionErrorWhenAlreadyStarted: true,
+	}, workflowName, a, []byte(nil))
+	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		_, err = e.client.SignalWithStartWorkflow(ctx, a.Run, signalName, a, client.StartWorkflowOptions{ // it may have ended by now
+			TaskQueue: e.taskQueue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, StaticSummary: "of " + a.Tenant,
+		}, workflowName, a, []byte(nil))
+	}
 	if err != nil {
 		e.failed.Add(1)
-		return fmt.Errorf("signal the workflow: %w", err)
+		return fmt.Errorf("begin or signal the workflow: %w", err)
 	}
 	return nil
 }
@@ -111,15 +126,20 @@ func (e *Engine) Failed() int64 { return e.failed.Load() }
 // retryPause is the pause before the server is asked again that could not be reached.
 const retryPause = time.Second
 
+// stopTimeout is how long the activities of a process that ends may go on: longer than its worker lets runs.
+const stopTimeout = 20 * time.Second
+
 // Serve moves runs on that Temporal brings, as many at a time, until ctx ends.
 func (e *Engine) Serve(ctx context.Context, mover inbound.Worker, concurrency int, failed func(error)) {
 	for ctx.Err() == nil {
 		w := worker.New(e.client, e.taskQueue, worker.Options{
-			MaxConcurrentActivityExecutionSize: concurrency, WorkerStopTimeout: time.Second, DisableRegistrationAliasing: true,
+			MaxConcurrentActivityExecutionSize: concurrency, WorkerStopTimeout: stopTimeout, DisableRegistrationAliasing: true,
 			OnFatalError: failed,
 		})
 		w.RegisterWorkflowWithOptions(runWorkflow, workflow.RegisterOptions{Name: workflowName})
-		w.RegisterActivityWithOptions(func(ctx context.Context, a assignment) (outcome, error) { return moveOn(ctx, mover, a) }, activity.RegisterOptions{Name: activityName})
+		w.RegisterActivityWithOptions(func(ctx context.Context, a assignment, kept []byte) (outcome, error) {
+			return e.moveOn(ctx, mover, a, kept)
+		}, activity.RegisterOptions{Name: activityName})
 		if err := w.Start(); err != nil {
 			failed(fmt.Errorf("ask Temporal for runs: %w", err))
 			outbound.Sleep(ctx, retryPause)
@@ -131,23 +151,95 @@ func (e *Engine) Serve(ctx context.Context, mover inbound.Worker, concurrency in
 }
 
 // moveOn has the worker of this process move a run on, and says meanwhile that it lives.
-func moveOn(ctx context.Context, mover inbound.Worker, a assignment) (outcome, error) {
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		ticker := time.NewTicker(heartbeatTimeout / 3)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
+func (e *Engine) moveOn(ctx context.Context, mover inbound.Worker, a assignment, kept []byte) (outcome, error) {
+	owner, id := tenant.ID(a.Tenant), run.ID(a.Run)
+	if a.Look {
+		rests, err := mover.IsAtRest(ctx, owner, id)
+		return outcome{Rests: rests, Kept: kept}, err
+	}
+	s := &signs{client: e.client, token: activity.GetInfo(ctx).TaskToken, kept: kept}
+	defer s.giveEvery(heartbeatTimeout / 3)()
+	h := inbound.HandedOver{Tenant: owner, Run: id, Lease: a.Lease, Kept: e.open(ctx, a, kept)}
+	if e.cipher != nil {
+		h.Keep = func(ctx context.Context, done []byte) error {
+			sealed, err := e.cipher.Seal(ctx, e.keysets, done, keptField(a))
+			if err != nil {
+				return err
 			}
+			return s.keep(ctx, sealed)
+		}
+	}
+	came, err := mover.MoveOn(ctx, h)
+	if err != nil {
+		return outcome{}, err
+	}
+	o := outcome{Rests: came.Rests}
+	if len(came.Kept) > 0 {
+		o.Kept = s.last()
+	}
+	return o, nil
+}
+
+// open returns what was kept in clear; nothing where it does not open any more: those attempts are made again.
+func (e *Engine) open(ctx context.Context, a assignment, kept []byte) []byte {
+	if len(kept) == 0 || e.cipher == nil {
+		return nil
+	}
+	plain, err := e.cipher.Open(ctx, e.keysets, kept, keptField(a))
+	if err != nil {
+		return nil
+	}
+	return plain
+}
+
+func keptField(a assignment) outbound.SecretField {
+	return outbound.SecretField{Tenant: tenant.ID(a.Tenant), Record: a.Run, Field: "kept by Temporal"}
+}
+
+// signs are the signs of life of an activity. Each holds what it was last given to keep, which the server
+// hands on when no more of them come.
+type signs struct {
+	client client.Client
+	token  []byte
+
+	mu   sync.Mutex // held during a sign, so that an older one does not come after a newer one
+	kept []byte
+}
+
+// keep returns nil once the server has it. The client of the SDK would keep it for seconds first.
+func (s *signs) keep(ctx context.Context, kept []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.client.RecordActivityHeartbeat(ctx, s.token, kept)
+	if err == nil {
+		s.kept = kept
+	}
+	return err
+}
+
+func (s *signs) last() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept
+}
+
+// giveEvery gives signs until stop is called. One that does not come through is followed by the next.
+func (s *signs) giveEvery(pause time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		for outbound.Sleep(ctx, pause) {
+			s.give(ctx, pause)
 		}
 	}()
-	finished, err := mover.MoveOn(ctx, tenant.ID(a.Tenant), run.ID(a.Run), a.Lease)
-	return outcome{Finished: finished}, err
+	return cancel
+}
+
+func (s *signs) give(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.client.RecordActivityHeartbeat(ctx, s.token, s.kept) // the next one may
 }
 
 // silent keeps nothing of what the client says: what matters comes back as an error.

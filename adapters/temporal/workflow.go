@@ -1,13 +1,15 @@
 package temporal
 
 import (
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
 
-// What histories name. Workflows that live for long find what older versions wrote: none of these changes.
+// What histories name. Workflows that live while the gateways are replaced find what older versions wrote:
+// none of these changes, and neither do the members of what is written.
 const (
 	workflowName = "run"
 	activityName = "moveOn"
@@ -19,58 +21,87 @@ type assignment struct {
 	Tenant string `json:"tenant"`
 	Run    string `json:"run"`
 	Lease  int64  `json:"lease"`
+	Look   bool   `json:"look,omitempty"` // only find out whether the run is at rest
 }
 
 // outcome says what came of an activity.
 type outcome struct {
-	Finished bool `json:"finished"`
+	Rests   bool   `json:"rests,omitempty"`   // there is nothing to do before the run is handed over again
+	Refused bool   `json:"refused,omitempty"` // the process does not work, but another one may
+	Kept    []byte `json:"kept,omitempty"`    // what the run has done that is not recorded, sealed
 }
 
 const (
-	// heartbeatTimeout is after how long without a sign of life the process of an activity is given up.
-	// The database gives its lease up by itself.
-	heartbeatTimeout = 15 * time.Second
+	// heartbeatTimeout is after how long without a sign of life the process of an activity is given up: as
+	// long as its lease lasts.
+	heartbeatTimeout = 6 * time.Second
 
 	// maxActivity is longer than any run is worked on without a pause.
 	maxActivity = 365 * 24 * time.Hour
 
-	// lookInterval is how often a workflow looks whether its run was ended by somebody else while it
-	// waited. Nobody hands such a run over any more.
-	lookInterval = time.Hour
+	// lookInterval is how often a workflow whose process was given up looks whether its run is at rest by now.
+	lookInterval = time.Minute
+
+	// refusedPause is the pause after a process has refused.
+	refusedPause = 200 * time.Millisecond
 
 	// maxEvents is how long a history becomes before the workflow goes on with an empty one, far below
 	// what the server allows.
 	maxEvents = 2000
 )
 
-// runWorkflow moves a run on each time that it is handed over, until it has ended.
-func runWorkflow(ctx workflow.Context, last assignment) error {
+// runWorkflow has a run moved on until it is at rest. Where the process ends that moves it on, the run is
+// handed over anew, with another lease, and the next process is given what this one kept.
+func runWorkflow(ctx workflow.Context, a assignment, kept []byte) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: maxActivity, HeartbeatTimeout: heartbeatTimeout,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: 5 * time.Second},
+		StartToCloseTimeout: maxActivity, HeartbeatTimeout: heartbeatTimeout, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
 	handedOver := workflow.GetSignalChannel(ctx, signalName)
 	for {
-		if !handedOver.ReceiveAsync(&last) {
-			handedOver.ReceiveWithTimeout(ctx, lookInterval, &last)
-		}
-		for {
-			for handedOver.ReceiveAsync(&last) { // the last lease is the only good one
-			}
-			var came outcome
-			if err := workflow.ExecuteActivity(ctx, activityName, last).Get(ctx, &came); err != nil {
-				return err
-			}
-			if handedOver.Len() > 0 {
-				continue
-			}
-			if came.Finished {
-				return nil
-			}
-			break
+		for handedOver.ReceiveAsync(&a) { // the last lease is the only good one
 		}
 		if workflow.GetInfo(ctx).GetCurrentHistoryLength() > maxEvents {
-			return workflow.NewContinueAsNewError(ctx, workflowName, last)
+			return workflow.NewContinueAsNewError(ctx, workflowName, a, kept)
+		}
+		came, err := begin(ctx, a, kept)
+		if err != nil {
+			return err
+		}
+		if kept = came.Kept; came.Rests && handedOver.Len() == 0 {
+			return nil
+		}
+		pause := lookInterval
+		if came.Refused {
+			pause = refusedPause
+		} else {
+			a.Look = true // unless there is a new lease
+		}
+		next := assignment{}
+		if ok, _ := handedOver.ReceiveWithTimeout(ctx, pause, &next); ok {
+			a = next
 		}
 	}
+}
+
+// begin has some process move the run on. What is kept outlasts it.
+func begin(ctx workflow.Context, a assignment, kept []byte) (came outcome, err error) {
+	err = workflow.ExecuteActivity(ctx, activityName, a, kept).Get(ctx, &came)
+	if err == nil {
+		return came, nil
+	}
+	came.Kept = kept
+	var late *temporal.TimeoutError
+	if errors.As(err, &late) {
+		if late.HasLastHeartbeatDetails() {
+			err = late.LastHeartbeatDetails(&came.Kept)
+			return came, err
+		}
+		return came, nil
+	}
+	var failed *temporal.ApplicationError
+	if errors.As(err, &failed) {
+		came.Refused = true
+		return came, nil
+	}
+	return came, err
 }

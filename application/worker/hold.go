@@ -25,7 +25,8 @@ func (h *held) isEmpty() bool { return !h.step.Changed() }
 // found at the attempt.
 func (j *job) hold(step run.Step, from int64, fact run.PastFact) bool {
 	isKept := !step.MayWait()
-	if isKept && !j.mayKeep(step) || j.recordsAll || j.isolated || j.isOverdue() || j.session.stopping.Err() != nil {
+	whole, since := j.withHeld(step, from)
+	if isKept && !j.mayKeep(whole) || j.recordsAll || j.isolated || j.isOverdue() || j.session.stopping.Err() != nil {
 		return false
 	}
 	j.updateSize()
@@ -42,7 +43,7 @@ func (j *job) hold(step run.Step, from int64, fact run.PastFact) bool {
 	case j.held.isEmpty():
 		j.held.until = j.now().Add(j.session.worker.opts.Hold)
 	}
-	j.held.step, j.held.from = j.withHeld(step, from)
+	j.held.step, j.held.from = whole, since
 	j.held.step.Execute = nil
 	j.held.facts, j.held.lines = append(j.held.facts, fact), lines
 	return true

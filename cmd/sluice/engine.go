@@ -20,6 +20,9 @@ type engine interface {
 	// Serve moves runs on that the engine brings, as many at a time, until ctx ends.
 	Serve(ctx context.Context, mover inbound.Worker, concurrency int, failed func(error))
 
+	// KeepWith has the engine keep what runs have done, sealed by a cipher.
+	KeepWith(cipher outbound.Cipher, keysets outbound.Keysets)
+
 	// Failed returns how often the engine did not take a run since the start.
 	Failed() int64
 	Close()

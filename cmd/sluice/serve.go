@@ -206,7 +206,9 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	if err != nil {
 		return gateway{}, err
 	}
-	g.engine = a.out.engine
+	if g.engine = a.out.engine; g.engine != nil {
+		g.engine.KeepWith(a.store.Cipher, outbound.KeysetsOf(a.store))
+	}
 	a.watch.connect(g, memory)
 	a.store.OnEvents(g.Dispatcher.Wake)
 	return g, nil

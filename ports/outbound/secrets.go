@@ -26,6 +26,20 @@ type Keyset struct {
 	Age      time.Duration // of its newest key, by the database's clock
 }
 
+// KeysetsOf reads the keyset in a unit of work of its own each time.
+func KeysetsOf(work UnitOfWork) Keysets { return keysetsOf{work} }
+
+type keysetsOf struct{ work UnitOfWork }
+
+// Keyset returns the keyset.
+func (k keysetsOf) Keyset(ctx context.Context) (found Keyset, err error) {
+	err = k.work.Read(ctx, func(ctx context.Context, st Stores) error {
+		found, err = st.Secrets.Keyset(ctx)
+		return err
+	})
+	return found, err
+}
+
 // KeysetLifetime is how long a process seals by the keyset that it read last.
 const KeysetLifetime = 15 * time.Second
 
@@ -39,7 +53,7 @@ type Keysets interface {
 // it reads it again after [KeysetLifetime] before it seals, and when something was sealed by a key that it does not know,
 // so that processes learn of a rotation by themselves.
 //
-// Only store adapters call it, so that aggregates hold clear secrets and no use case has to remember. In
+// Only adapters that store something call it, so that aggregates hold clear secrets and no use case has to remember. In
 // adapters/sqlstore every unit offers it, with its own connection to read the keyset by: a repository writes
 // unit.SealText(ctx, clear, field) into a text column or unit.Seal into a column of bytes, and gets it
 // back by unit.OpenText and unit.Open once it has read all rows, since a connection that is in the middle of a query

@@ -56,7 +56,7 @@ func serve(t *testing.T) (baseURL, key string) {
 		t.Fatal(err)
 	}
 	engine := fixture.TestEngine(t)
-	fixture.BeginWith(store, engine)
+	fixture.BeginWith(t, store, engine)
 	clock, random, limiter := system.Clock{}, system.Random{}, memory.New(system.Clock{})
 	known, signals, compiler := directory.New(store), sqlstore.NewRunSignals(store), expression.Compiler{}
 	versions := workflows.NewVersions(store, known, expression.Checker{}, clock, random)
