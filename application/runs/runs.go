@@ -82,6 +82,15 @@ func (s *Service) Get(ctx context.Context, who tenant.Caller, id run.ID) (shown 
 	if err = who.May(tenant.ReadRuns); err != nil {
 		return shown, err
 	}
+	shown, err = s.get(ctx, who, id)
+	if err != nil || !s.isKept(shown.Run) {
+		return shown, err
+	}
+	s.awaitRecord(ctx, outbound.RunKey{Scope: who.Scope, Run: id})
+	return s.get(ctx, who, id)
+}
+
+func (s *Service) get(ctx context.Context, who tenant.Caller, id run.ID) (shown inbound.ShownRun, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		r, err := st.Runs.Runs.Get(ctx, who.Scope, id)
 		if err != nil {
@@ -152,6 +161,9 @@ func (s *Service) Cancel(ctx context.Context, who tenant.Caller, idempotency dom
 		return run.Summary{}, err
 	}
 	if err := run.CheckReason(reason); err != nil {
+		return run.Summary{}, err
+	}
+	if err := s.recordKept(ctx, who.Scope, id); err != nil {
 		return run.Summary{}, err
 	}
 	return s.change(ctx, who, idempotency, id, func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {

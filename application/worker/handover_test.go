@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/application/fixture"
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -69,9 +70,7 @@ func TestRunsWaitForAnEngineThatIsAway(t *testing.T) {
 				w.Errorf("%s is %s", id, r.Status())
 			}
 		}
-		if w.Errors() == nil {
-			w.Error("nobody is told")
-		}
+		w.Eventually("somebody is told", func() bool { return w.Errors() != nil })
 		relay.SetAway(false)
 		for _, id := range ids {
 			if r := w.Until(id, "the run ends", fixture.Finished); r.Status() != run.StatusCompleted {
@@ -247,4 +246,37 @@ func TestWhatTheEngineDoesNotKeepIsRecorded(t *testing.T) {
 	if w.Errors() == nil {
 		w.Error("nobody is told")
 	}
+}
+
+// Whoever reads a run, or cancels it, gets all that it has done.
+func TestARunIsReadAndCancelledWithWhatTheEngineKeeps(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(w *env) {
+		relay := new(fixture.Relay)
+		w.HandOverTo(relay)
+		begun := w.hangsAt("d")
+		w.StartWorker()
+		ids := w.Accept(w.lineOfCalls("abcd"), 1, fixture.RunOptions{})
+		await(w, begun, "the last call begins")
+		if n := len(w.Stored(ids[0]).Executed()); n != 0 {
+			w.Errorf("%d are stored before", n)
+		}
+		shown, err := w.Runs.Get(w.Context(), w.Caller, ids[0])
+		if err != nil || len(shown.Run.Executed()) != 3 {
+			w.Fatalf("read are %q, %v", shown.Run.Executed(), err)
+		}
+	})
+	onEachStore(t, func(w *env) {
+		w.HandOverTo(new(fixture.Relay))
+		begun := w.hangsAt("d")
+		w.StartWorker()
+		ids := w.Accept(w.lineOfCalls("abcd"), 1, fixture.RunOptions{})
+		await(w, begun, "the last call begins")
+		if _, err := w.Runs.Cancel(w.Context(), w.Caller, domain.IdempotencyKey{}, ids[0], "enough"); err != nil {
+			w.Fatal(err)
+		}
+		if r := w.Stored(ids[0]); r.Status() != run.StatusCancelled || len(r.Executed()) != 3 {
+			w.Errorf("%s after %q", r.Status(), r.Executed())
+		}
+	})
 }

@@ -115,6 +115,27 @@ func (s *session) listen() {
 	}
 }
 
+// listenToRequests has runs recorded that somebody wants to see, until the worker is to stop.
+func (s *session) listenToRequests() {
+	for s.stopping.Err() == nil {
+		err := s.recoverPanic("follow the requests for runs", func() error { return s.worker.signals.SubscribeRequests(s.stopping, s.onRequest) })
+		if err != nil && s.stopping.Err() == nil {
+			s.report(err)
+			outbound.Sleep(s.stopping, time.Second)
+		}
+	}
+}
+
+func (s *session) onRequest(runs []run.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range runs {
+		if j := s.jobs[id]; j != nil {
+			j.watch()
+		}
+	}
+}
+
 // onSignal has runs that are worked on checked, and others claimed. Without runs, both.
 func (s *session) onSignal(changed []run.ID) {
 	claim, look := len(changed) == 0, false
@@ -127,7 +148,6 @@ func (s *session) onSignal(changed []run.ID) {
 	for _, id := range changed {
 		if j, mine := s.jobs[id]; mine {
 			s.needsRecheck[id], look = j, true
-			j.watch()
 		} else {
 			claim = true
 		}

@@ -116,6 +116,9 @@ func (w *Worker) Run(ctx context.Context, failed func(error)) {
 	defer w.session.Store(nil)
 	var listening, keeping sync.WaitGroup
 	listening.Go(s.listen)
+	if w.engine != nil {
+		listening.Go(s.listenToRequests)
+	}
 	closing := make(chan struct{})
 	keeping.Go(func() { s.restartOnPanic("keep leases", func() { s.renewLeasesUntil(closing) }) })
 

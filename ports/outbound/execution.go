@@ -39,9 +39,13 @@ type RunSignals interface {
 	SubscribeProgress(ctx context.Context, onSignal func(changed []run.ID)) error
 
 	// RequestProgress asks other processes for what NotifyProgress reports of runs, for
-	// [ProgressRequestTTL] from
-	// then on.
+	// [ProgressRequestTTL] from then on, and all processes for what they have not recorded of them.
 	RequestProgress(runs ...run.ID)
+
+	// SubscribeRequests calls onRequest for what RequestProgress asks for from then on, in this process
+	// at once and in others within a few milliseconds, until ctx ends; then it returns nil. onRequest does
+	// not block, and is called by several goroutines at a time.
+	SubscribeRequests(ctx context.Context, onRequest func(runs []run.ID)) error
 }
 
 // ProgressRequestTTL is how long RunSignals.RequestProgress lasts.

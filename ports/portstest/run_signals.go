@@ -224,6 +224,47 @@ func RunSignals(t *testing.T, open OpenSignals) {
 		}
 		betweenProcesses(t, here, there, ids)
 	})
+	t.Run("requests are heard by every process", func(t *testing.T) {
+		t.Parallel()
+		here, there := open(t)
+		for _, process := range []outbound.RunSignals{here, there} {
+			if process == nil {
+				continue
+			}
+			heard := make(chan run.ID, 100)
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				ended <- process.SubscribeRequests(ctx, func(runs []run.ID) {
+					for _, id := range runs {
+						select {
+						case heard <- id:
+						default:
+						}
+					}
+				})
+			}()
+			want := ids(1)[0]
+			for found, deadline := false, time.Now().Add(20*time.Second); !found; { // it may not listen yet
+				here.Notify(ids(1)...)
+				here.RequestProgress(want)
+				select {
+				case id := <-heard:
+					if found = id == want; !found {
+						t.Fatalf("heard is %s", id)
+					}
+				case <-time.After(10 * time.Millisecond):
+				}
+				if time.Now().After(deadline) {
+					t.Fatal("nothing is heard")
+				}
+			}
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
 	t.Run("another process hears of the runs that it wants word of", func(t *testing.T) {
 		t.Parallel()
 		here, there := open(t)

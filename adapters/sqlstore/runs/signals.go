@@ -45,9 +45,18 @@ type Signals struct {
 	wakeup      chan struct{}
 }
 
+// signal is what runs are named for.
+type signal int
+
+const (
+	changed    signal = 1 << iota
+	progressed        // under a worker
+	requested         // somebody wants to see them
+)
+
 type subscriber struct {
 	onSignal func([]run.ID)
-	progress bool // it wants progress under a worker as well
+	wants    signal
 }
 
 var _ outbound.RunSignals = (*Signals)(nil)
@@ -58,19 +67,19 @@ func NewSignals(store *core.Store) *Signals {
 }
 
 // Notify reports runs to all processes.
-func (s *Signals) Notify(changed ...run.ID) {
-	if len(changed) == 0 {
+func (s *Signals) Notify(runs ...run.ID) {
+	if len(runs) == 0 {
 		return
 	}
 	s.mu.Lock()
 	if s.connected {
 		if len(s.pending) < core.MaxNotice { // more do not fit in any case
-			s.pending = append(s.pending, changed...)
+			s.pending = append(s.pending, runs...)
 		}
 		s.wake()
 	}
 	s.mu.Unlock()
-	s.publish(changed, false)
+	s.publish(runs, changed)
 }
 
 // wake says that there is something to be sent to other processes.
@@ -83,7 +92,7 @@ func (s *Signals) wake() {
 
 // Subscribe calls onSignal for changed runs until ctx ends, and then returns nil.
 func (s *Signals) Subscribe(ctx context.Context, onSignal func(changed []run.ID)) error {
-	return s.subscribe(ctx, &subscriber{onSignal: onSignal})
+	return s.subscribe(ctx, &subscriber{onSignal: onSignal, wants: changed})
 }
 
 func (s *Signals) subscribe(ctx context.Context, sub *subscriber) error {
@@ -102,14 +111,14 @@ func (s *Signals) subscribe(ctx context.Context, sub *subscriber) error {
 	return nil
 }
 
-// publish calls the subscribers of this process, or only those that want progress.
-func (s *Signals) publish(changed []run.ID, onlyProgress bool) {
+// publish calls the subscribers of this process that want a signal.
+func (s *Signals) publish(runs []run.ID, why signal) {
 	s.mu.Lock()
 	subscribers := s.subscribers
 	s.mu.Unlock()
 	for _, sub := range subscribers {
-		if sub.progress || !onlyProgress {
-			sub.onSignal(changed)
+		if sub.wants&why != 0 {
+			sub.onSignal(runs)
 		}
 	}
 }
@@ -177,9 +186,9 @@ func (s *Signals) send(ctx context.Context, failed func(error)) {
 
 func (s *Signals) sendPending(ctx context.Context) error {
 	s.mu.Lock()
-	var changed []string
+	var notices []string
 	if len(s.pending) > 0 || s.lost {
-		changed = []string{notice(s.origin, s.pending, s.lost)}
+		notices = []string{notice(s.origin, s.pending, s.lost)}
 	}
 	advanced, requests := s.progress.take()
 	s.pending, s.lost = nil, false
@@ -191,7 +200,7 @@ func (s *Signals) sendPending(ctx context.Context) error {
 		name  string
 		texts []string
 	}{
-		{Topic, changed},
+		{Topic, notices},
 		{progressRequestTopic, core.PackNotices(s.origin, requests)}, {progressTopic, core.PackNotices(s.origin, advanced)},
 		{core.ListRequestTopic, listRequests}, {core.ListTopic, lists},
 	} {
@@ -215,12 +224,14 @@ func (s *Signals) receive(ctx context.Context, failed func(error)) {
 				s.store.Lists().Receive(topic, strings.Fields(words))
 			case topic == progressRequestTopic:
 				s.addRequests(runsNamed(words))
+			case topic == progressTopic:
+				s.publish(runsNamed(words), progressed)
 			default:
-				s.publish(runsNamed(words), topic == progressTopic)
+				s.publish(runsNamed(words), changed)
 			}
 		}, func(connected bool) {
 			if connected {
-				s.publish(nil, false) // earlier notices are lost
+				s.publish(nil, changed) // earlier notices are lost
 				s.store.Lists().LoseAll()
 			}
 		})
@@ -234,20 +245,20 @@ func (s *Signals) receive(ctx context.Context, failed func(error)) {
 
 // notice writes what a notice says: who sends it, and the runs; the runs are left out
 // when there are too many, or more than these.
-func notice(origin string, changed []run.ID, more bool) string {
+func notice(origin string, runs []run.ID, more bool) string {
 	size := len(origin)
-	for _, id := range changed {
+	for _, id := range runs {
 		size += 1 + len(id)
 	}
-	if more || len(changed) == 0 || size > core.MaxNotice {
+	if more || len(runs) == 0 || size > core.MaxNotice {
 		return origin
 	}
-	return core.PackNotices(origin, changed)[0]
+	return core.PackNotices(origin, runs)[0]
 }
 
-func runsNamed(words string) (changed []run.ID) {
+func runsNamed(words string) (runs []run.ID) {
 	for id := range strings.FieldsSeq(words) {
-		changed = append(changed, run.ID(id))
+		runs = append(runs, run.ID(id))
 	}
-	return changed
+	return runs
 }

@@ -66,20 +66,33 @@ func (s *Signals) NotifyProgress(runs ...run.ID) {
 	}
 	s.mu.Unlock()
 	if len(runs) > 0 {
-		s.publish(runs, true)
+		s.publish(runs, progressed)
 	}
 }
 
 // SubscribeProgress is Subscribe with steps of runs under their workers as well.
 func (s *Signals) SubscribeProgress(ctx context.Context, onSignal func(changed []run.ID)) error {
-	return s.subscribe(ctx, &subscriber{onSignal: onSignal, progress: true})
+	return s.subscribe(ctx, &subscriber{onSignal: onSignal, wants: changed | progressed})
 }
 
-// RequestProgress asks other processes for the progress of runs.
+// SubscribeRequests calls onRequest for runs whose progress is requested until ctx ends, and then returns nil.
+func (s *Signals) SubscribeRequests(ctx context.Context, onRequest func(runs []run.ID)) error {
+	return s.subscribe(ctx, &subscriber{onSignal: onRequest, wants: requested})
+}
+
+// RequestProgress asks all processes for the progress of runs.
 func (s *Signals) RequestProgress(runs ...run.ID) {
+	if len(runs) == 0 {
+		return
+	}
+	s.sendRequests(runs)
+	s.publish(runs, requested)
+}
+
+func (s *Signals) sendRequests(runs []run.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.connected || len(runs) == 0 {
+	if !s.connected {
 		return
 	}
 	if s.progress.requests == nil {
@@ -93,6 +106,7 @@ func (s *Signals) RequestProgress(runs ...run.ID) {
 
 func (s *Signals) addRequests(runs []run.ID) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.progress.request(runs, time.Now())
+	s.mu.Unlock()
+	s.publish(runs, requested)
 }
