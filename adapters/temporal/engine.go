@@ -174,7 +174,7 @@ func (e *Engine) moveOn(ctx context.Context, mover inbound.Worker, a assignment,
 		return outcome{}, err
 	}
 	o := outcome{Rests: came.Rests}
-	if len(came.Kept) > 0 {
+	if came.IsKept {
 		o.Kept = s.last()
 	}
 	return o, nil

@@ -108,17 +108,34 @@ func (w *Worker) MoveOn(ctx context.Context, h inbound.HandedOver) (came inbound
 	j, err := s.bring(h)
 	switch {
 	case err == nil:
-		<-j.closed
-		if came.Kept = j.held.lines; len(j.handed.arrived) > 0 { // it ended before it took it
-			came.Kept = h.Kept
+		if !s.awaitEnd(j) {
+			return inbound.MovedOn{IsKept: true}, nil
 		}
+		came.IsKept = j.held.kept || len(j.handed.arrived) > 0 // it ended before it took what was brought
 	case !isCode(err, "stale_run") && !isCode(err, "run_not_found"):
 		return came, err
 	default:
-		came.Kept = h.Kept
+		came.IsKept = true
 	}
 	came.Rests, err = s.isAtRest(context.WithoutCancel(ctx), h.Tenant, h.Run)
 	return came, err
+}
+
+// awaitEnd says whether a job has ended, and does not wait for one whose lease must be somebody else's by now:
+// what it did not record would be kept from them.
+func (s *session) awaitEnd(j *job) bool {
+	look := time.NewTicker(s.worker.opts.Lease / renewalsPerLease)
+	defer look.Stop()
+	for {
+		select {
+		case <-j.closed:
+			return true
+		case <-look.C:
+			if int64(time.Since(s.began)-s.worker.opts.Lease) > j.leaseEnd.Load() {
+				return false
+			}
+		}
+	}
 }
 
 // IsAtRest says whether nobody works on a run, or is about to.

@@ -193,6 +193,6 @@ type HandedOver struct {
 
 // MovedOn says what came of a run that was handed over.
 type MovedOn struct {
-	Rests bool   // as Worker.IsAtRest says it: nothing is to be done before it is handed over again
-	Kept  []byte // what whoever moves it on next is to be given
+	Rests  bool // as Worker.IsAtRest says it: nothing is to be done before it is handed over again
+	IsKept bool // whoever moves it on next is to be given what was kept last
 }
