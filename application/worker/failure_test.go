@@ -397,6 +397,7 @@ func TestAWorkerThatStopsLetsAttemptsEndAndGivesTheRestBack(t *testing.T) {
 // the store once a second.
 func TestAnIdleWorkerAsksOnceASecond(t *testing.T) {
 	t.Parallel()
+	fixture.TableOnly(t, "a server does not share the clock of the test")
 	synctest.Test(t, func(t *testing.T) {
 		store := fixture.OpenSQLite(t)
 		w := newEnv(t, store)
