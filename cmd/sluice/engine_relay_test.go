@@ -2,7 +2,10 @@
 
 package main
 
-import "github.com/sluicehq/sluice/application/fixture"
+import (
+	"github.com/sluicehq/sluice/application/fixture"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
 
 // In a build with the tag relay an engine within the process stands for a Temporal server.
 const hasTemporal = true
@@ -12,6 +15,9 @@ type relayEngine struct{ *fixture.Relay }
 func (relayEngine) Failed() int64 { return 0 }
 
 func (relayEngine) Close() {}
+
+// KeepWith changes nothing: what the relay keeps does not leave the process.
+func (relayEngine) KeepWith(outbound.Cipher, outbound.Keysets) {}
 
 func (config) checkTemporal() error { return nil }
 
