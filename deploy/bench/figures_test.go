@@ -150,3 +150,15 @@ func TestProfilesAreKeptUnderTheRowsName(t *testing.T) {
 		t.Error("a gateway without profiles goes unnoticed")
 	}
 }
+
+func TestAnEngineIsShownNextToTheTable(t *testing.T) {
+	table := engineFound{PerSecond: []float64{900, 1000, 1100}, P50: 2, transactions: 0.5}
+	handed := engineFound{PerSecond: []float64{30, 50, 40}, P50: 80, transactions: 3, events: 12}
+	want := "0.04 of the table's rate; a run alone takes 80.0 ms (p50); 3.0 transactions of PostgreSQL a run; 12 events in the history of one"
+	if f := handed.figure("n", "w", table); f.Value != medianOf(handed.PerSecond) || f.Detail != want {
+		t.Errorf("%+v", f)
+	}
+	if f := table.figure("n", "w", table); f.Detail != "1.00 of the table's rate; a run alone takes 2.0 ms (p50); 0.5 transactions of PostgreSQL a run" {
+		t.Errorf("%+v", f)
+	}
+}

@@ -75,6 +75,13 @@ func (t *Temporal) Start(ctx context.Context) error {
 	return err
 }
 
+// PID is that of the process that was started last.
+func (t *Temporal) PID() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.process.PID()
+}
+
 // Kill ends the server at once. Its data stay.
 func (t *Temporal) Kill() {
 	t.mu.Lock()
