@@ -42,12 +42,15 @@ func engineShapes(url string) []engineShape {
 	}
 }
 
+// databaseCost is how many transactions PostgreSQL commits for a run, and a second for gateways that have nothing to do.
+type databaseCost struct{ run, idle float64 }
+
 // engineFound is what became of one shape on one engine.
 type engineFound struct {
-	PerSecond    []float64
-	P50          float64 // of a run alone, in milliseconds
-	transactions float64 // of PostgreSQL, for each run
-	events       int64   // in a history of Temporal
+	PerSecond []float64
+	P50       float64       // of a run alone, in milliseconds
+	database  *databaseCost // nil where there is no PostgreSQL
+	events    int64         // in a history of Temporal
 }
 
 func (g engines) measure(ctx context.Context, e *env, o options) ([]figure, error) {
@@ -101,8 +104,8 @@ func (g engines) measure(ctx context.Context, e *env, o options) ([]figure, erro
 func (f engineFound) figure(name, what string, table engineFound) figure {
 	one := newFigure(name, what, "runs/s", 0, f.PerSecond...)
 	detail := fmt.Sprintf("%.2f of the table's rate; a run alone takes %.1f ms (p50)", one.Value/medianOf(table.PerSecond), f.P50)
-	if f.transactions > 0 {
-		detail += fmt.Sprintf("; %.1f transactions of PostgreSQL a run", f.transactions)
+	if f.database != nil {
+		detail += fmt.Sprintf("; %.1f transactions of PostgreSQL a run, besides %.1f a second of idle gateways", f.database.run, f.database.idle)
 	}
 	if f.events > 0 {
 		detail += fmt.Sprintf("; %d events in the history of one", f.events)
@@ -170,7 +173,7 @@ func (e *env) measureEngine(ctx context.Context, s engineShape, o options) (f en
 	if err != nil {
 		return f, err
 	}
-	f.transactions = max(0, float64(committed-commits)-idle*time.Since(began).Seconds()) / float64(after-before)
+	f.database = &databaseCost{run: (float64(committed-commits) - idle*time.Since(began).Seconds()) / float64(after-before), idle: idle}
 	f.P50, err = e.completeAlone(ctx, s)
 	return f, err
 }
@@ -218,13 +221,25 @@ func (d *database) awaitRunsSeldom(ctx context.Context, tenantID string) error {
 	return err
 }
 
+// What runs leave to do has been done after idleAfter, and what idle gateways commit is counted for idlePeriod.
+const (
+	idleAfter  = 5 * time.Second
+	idlePeriod = 8 * time.Second
+)
+
 // idleCommits is how many transactions a second the gateways commit while they have nothing to do.
 func (d *database) idleCommits(ctx context.Context, w workflow) (perSecond float64, err error) {
+	if !harness.Sleep(ctx, idleAfter) {
+		return 0, ctx.Err()
+	}
 	_, before, err := d.commitsAndRuns(ctx, w)
 	if err != nil {
 		return 0, err
 	}
 	began := time.Now()
+	if !harness.Sleep(ctx, idlePeriod) {
+		return 0, ctx.Err()
+	}
 	_, after, err := d.commitsAndRuns(ctx, w)
 	return float64(after-before) / time.Since(began).Seconds(), err
 }

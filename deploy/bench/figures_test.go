@@ -152,13 +152,13 @@ func TestProfilesAreKeptUnderTheRowsName(t *testing.T) {
 }
 
 func TestAnEngineIsShownNextToTheTable(t *testing.T) {
-	table := engineFound{PerSecond: []float64{900, 1000, 1100}, P50: 2, transactions: 0.5}
-	handed := engineFound{PerSecond: []float64{30, 50, 40}, P50: 80, transactions: 3, events: 12}
-	want := "0.04 of the table's rate; a run alone takes 80.0 ms (p50); 3.0 transactions of PostgreSQL a run; 12 events in the history of one"
+	table := engineFound{PerSecond: []float64{900, 1000, 1100}, P50: 2, database: &databaseCost{0.5, 4}}
+	handed := engineFound{PerSecond: []float64{30, 50, 40}, P50: 80, database: &databaseCost{3, 8}, events: 12}
+	want := "0.04 of the table's rate; a run alone takes 80.0 ms (p50); 3.0 transactions of PostgreSQL a run, besides 8.0 a second of idle gateways; 12 events in the history of one"
 	if f := handed.figure("n", "w", table); f.Value != medianOf(handed.PerSecond) || f.Detail != want {
 		t.Errorf("%+v", f)
 	}
-	if f := table.figure("n", "w", table); f.Detail != "1.00 of the table's rate; a run alone takes 2.0 ms (p50); 0.5 transactions of PostgreSQL a run" {
+	if f := table.figure("n", "w", table); f.Detail != "1.00 of the table's rate; a run alone takes 2.0 ms (p50); 0.5 transactions of PostgreSQL a run, besides 4.0 a second of idle gateways" {
 		t.Errorf("%+v", f)
 	}
 }
