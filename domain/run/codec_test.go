@@ -143,7 +143,7 @@ func TestAccessorsSayWhatTheStateHolds(t *testing.T) {
 	got := run.State{
 		Origin: run.Origin{
 			ID: r.ID(), Tenant: r.Tenant(), SubTenant: r.SubTenant(), Workflow: r.Workflow(), Version: r.Version(), Snapshot: r.Source().Snapshot, RerunOf: r.RerunOf(), ReplayOf: r.ReplayOf(), Trigger: r.Trigger(),
-			TriggerName: s.TriggerName, TriggerType: s.TriggerType, Retry: s.Retry, Timeout: s.Timeout,
+			TriggerName: s.TriggerName, TriggerType: s.TriggerType, Engine: r.Engine(), Retry: s.Retry, Timeout: s.Timeout,
 			Entity: r.Entity(), DedupeKey: r.DedupeKey(), Cause: r.Cause(), Payload: r.Payload(), CreatedAt: r.CreatedAt(),
 			Parent: r.Parent(), ParentNode: r.ParentNode(), ParentWaits: s.ParentWaits, Depth: r.Depth(), Lane: r.Lane(), Index: s.Index, Item: s.Item, Outer: s.Outer,
 		},

@@ -3,6 +3,7 @@ package run_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -133,6 +134,9 @@ type actor struct {
 	facts  []run.Fact              // that were accepted
 	shadow *run.Run                // the same run, never dropped from memory
 	slow   *run.Run                // the same run, which stops after each node and is dropped from memory then
+	base   storedRun               // the same run, as it was last stored where its facts are kept elsewhere
+	kept   run.Step                // what it has done since
+	lines  []byte                  // the facts of that
 }
 
 // act does one thing that the run waits for; ok is false when it waits for nothing.
@@ -217,6 +221,7 @@ func (a *actor) both(f run.Fact, accepted bool) {
 	if diff := cmp.Diff(want, a.stepwise(f)); diff != "" {
 		a.t.Fatalf("after %+v the run that stops after each node differs: %s", f, diff)
 	}
+	a.keep(f, step, want)
 	if accepted != (step.Refused == nil) || !accepted && step.Changed() {
 		a.t.Fatalf("%+v is answered with %v, changed %v", f, step.Refused, step.Changed())
 	}
@@ -225,6 +230,31 @@ func (a *actor) both(f run.Fact, accepted bool) {
 	}
 	if _, timed := f.(run.TimeReached); accepted && !timed {
 		a.facts = append(a.facts, f)
+	}
+}
+
+// keep checks that whoever has the run as it was last stored comes to the same by the facts that were kept
+// since, also where it is given them twice.
+func (a *actor) keep(f run.Fact, step run.Step, want storedRun) {
+	a.t.Helper()
+	line, known := run.EncodeFact(run.PastFact{At: a.now, Fact: f})
+	if a.kept = a.kept.Then(step); !known || !a.kept.MayBeKept() || step.Refused != nil {
+		a.base, a.kept, a.lines = want, run.Step{}, nil
+		return
+	}
+	a.lines = append(a.lines, line...)
+	facts, err := run.DecodeFacts(slices.Concat(a.lines, a.lines))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	behind := a.base.restored(a.t)
+	for _, fact := range facts {
+		if _, err := behind.Advance(a.plan, run.Event{At: fact.At, Secret: secret, Fact: fact.Fact}); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, stored(behind.State())); diff != "" {
+		a.t.Fatalf("after %+v the run that was given what was kept differs: %s\n%s", f, diff, a.lines)
 	}
 }
 
@@ -306,6 +336,6 @@ func newActor(rt *rapid.T, s *scenario) *actor {
 	}
 	a.harness = begin(rt, p, started)
 	a.slow = run.New(runID, started, noon)
-	_ = a.stepwise(run.Started{})
+	a.base = a.stepwise(run.Started{})
 	return a
 }
