@@ -138,7 +138,7 @@ func (e *Engine) Serve(ctx context.Context, mover inbound.Worker, concurrency in
 		})
 		w.RegisterWorkflowWithOptions(runWorkflow, workflow.RegisterOptions{Name: workflowName})
 		w.RegisterActivityWithOptions(func(ctx context.Context, a assignment, kept []byte) (outcome, error) {
-			return e.moveOn(ctx, mover, a, kept)
+			return e.moveOn(ctx, mover, a, kept), nil
 		}, activity.RegisterOptions{Name: activityName})
 		if err := w.Start(); err != nil {
 			failed(fmt.Errorf("ask Temporal for runs: %w", err))
@@ -151,11 +151,11 @@ func (e *Engine) Serve(ctx context.Context, mover inbound.Worker, concurrency in
 }
 
 // moveOn has the worker of this process move a run on, and says meanwhile that it lives.
-func (e *Engine) moveOn(ctx context.Context, mover inbound.Worker, a assignment, kept []byte) (outcome, error) {
+func (e *Engine) moveOn(ctx context.Context, mover inbound.Worker, a assignment, kept []byte) outcome {
 	owner, id := tenant.ID(a.Tenant), run.ID(a.Run)
 	if a.Look {
 		rests, err := mover.IsAtRest(ctx, owner, id)
-		return outcome{Rests: rests, Kept: kept}, err
+		return outcome{Rests: rests && err == nil, Kept: kept} // otherwise it looks again
 	}
 	s := &signs{client: e.client, token: activity.GetInfo(ctx).TaskToken, kept: kept}
 	defer s.giveEvery(heartbeatTimeout / 3)()
@@ -170,14 +170,11 @@ func (e *Engine) moveOn(ctx context.Context, mover inbound.Worker, a assignment,
 		}
 	}
 	came, err := mover.MoveOn(ctx, h)
-	if err != nil {
-		return outcome{}, err
-	}
-	o := outcome{Rests: came.Rests}
-	if came.IsKept {
+	o := outcome{Rests: came.Rests && err == nil, Refused: err != nil}
+	if came.IsKept || err != nil {
 		o.Kept = s.last()
 	}
-	return o, nil
+	return o
 }
 
 // open returns what was kept in clear; nothing where it does not open any more: those attempts are made again.

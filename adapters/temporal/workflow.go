@@ -91,17 +91,13 @@ func begin(ctx workflow.Context, a assignment, kept []byte) (came outcome, err e
 	}
 	came.Kept = kept
 	var late *temporal.TimeoutError
-	if errors.As(err, &late) {
-		if late.HasLastHeartbeatDetails() {
-			err = late.LastHeartbeatDetails(&came.Kept)
-			return came, err
-		}
-		return came, nil
-	}
-	var failed *temporal.ApplicationError
-	if errors.As(err, &failed) {
+	if !errors.As(err, &late) { // the activity itself returns none
 		came.Refused = true
 		return came, nil
 	}
-	return came, err
+	if late.HasLastHeartbeatDetails() {
+		err = late.LastHeartbeatDetails(&came.Kept)
+		return came, err
+	}
+	return came, nil
 }
