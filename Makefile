@@ -31,9 +31,8 @@ NOCHECKPTR := -gcflags=modernc.org/sqlite/lib=-d=checkptr=0
 NORACE   := -skip '^(TestGoldens|TestRenderedRegistriesAreBounded|TestPublishing|FuzzCreateTrigger|TestImportsFollowTheHouse|TestEveryPackageSaysWhatItIs|TestFilesAndFunctionsStaySmall|TestOutboundPortsStayNarrow|TestUseCasesReadNoAggregatesState|TestAfterAnyOutageTheLedgerIsComplete|TestEachLocalDayStartsOneRunOfAFixedTime|TestTwoVersionsRunNextToEachOther|TestRunsOfEveryShapeSurviveTheUpgrade|TestARollingUpgradeLosesNoRequest|TestCodeFromItsPublicationToTheOutputOfARun|TestTheWalkThroughTheREADMEHonoursTheAnswer|TestTheWalkFromAStripeEventCallsTheAPIOnce|TestTheWalkWithATokenReachesOneCompany|TestTheLinkerLeavesOutWhatNothingCalls|TestThirtyProcessesOfTheirOwnRefreshOnce|TestNoDumpAndNoLogOfPostgreSQLHoldsASecret|TestNoFileOfASQLiteDatabaseHoldsASecret)$$'
 # How many packages are tested at the same time: one more than there are processors, since some of them mostly wait.
 PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-# How tests are run on a Temporal server, and those of the worker that are not: what they hang keeps on telling Temporal that it lives, as a process that hangs does not.
+# How tests are run on a Temporal server.
 ON_TEMPORAL := go run ./deploy/temporalserver go test -timeout 14m -vet=off -tags $(TAGS),temporal
-NOT_ON_TEMPORAL := '^(TestAWorkerThatWasFrozenRecordsNothingAndBeginsNothing|TestWhatIsComputedAndNotRecordedIsComputedAgain)$$'
 # Tests in which clients of the API start runs that workers move on: with an engine within the process, and with Temporal.
 RUNS_OVER_HTTP := ./adapters/httpapi ./adapters/httpapi/client ./cmd/sluice -run '^(TestAStreamShowsARunWhileItContinues|TestANumberIsKeptToItsLastDigit|TestARunFromItsCallToItsEnd|TestRunsOfEachKindEndAsAClientOfTheAPIExpects|TestEachTemplateIsPublishedWithoutAWarningAndRunsToItsEnd|TestCodeFromItsPublicationToTheOutputOfARun|TestTheWalkThroughTheREADMEHonoursTheAnswer)$$'
 # Packages that share state between goroutines; the others have nothing to race for. What both databases have in common
@@ -64,7 +63,7 @@ test: ## Run all tests, without go vet, which is part of lint; fetches a real Po
 .PHONY: temporal
 temporal: ## Run tests of runs on a Temporal server, and kill one; the first time this builds the server, which takes minutes
 	$(ON_TEMPORAL) $(RUNS_OVER_HTTP)
-	$(ON_TEMPORAL) -parallel 3 ./application/worker -skip $(NOT_ON_TEMPORAL)
+	$(ON_TEMPORAL) -parallel 3 ./adapters/temporal ./application/worker
 	$(ON_TEMPORAL) ./deploy/chaos -run '^TestNothingIsLostInASmallRoundWithTemporal$$'
 
 .PHONY: race

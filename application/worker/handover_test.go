@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -217,6 +218,34 @@ func TestWhatTheEngineKeepsIsGivenToARunThatOthersChange(t *testing.T) {
 			w.Errorf("%q: %q", r.Executed(), got)
 		}
 	})
+}
+
+// A run that is too large for the engine is recorded, step by step, and nothing large leaves the process.
+func TestWhatIsTooLargeForTheEngineIsRecorded(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, fixture.OpenSQLite(t))
+	relay := new(fixture.Relay)
+	w.HandOverTo(relay)
+	begun := make(chan struct{})
+	w.NodeRunner.Answer = func(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+		switch call.NodeID {
+		case "c":
+			return outbound.NodeCompleted{Output: strings.Repeat("x", 60_000)}, nil
+		case "b":
+			return outbound.NodeCompleted{Output: strings.Repeat("x", 10_000)}, nil
+		case "f":
+			close(begun)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return outbound.NodeCompleted{}, nil
+	}
+	w.StartWorker()
+	id := w.Accept(w.lineOfCalls("abcdef"), 1, fixture.RunOptions{})[0]
+	await(t, begun, "the last call begins")
+	if got := w.Stored(id).Executed(); !slices.Equal(got, []workflow.NodeID{"a", "b", "c", "d", "e"}) || relay.Kept(id) != 2 {
+		t.Errorf("stored are %q; the engine keeps %d facts", got, relay.Kept(id))
+	}
 }
 
 // An engine that goes away while a run is worked on costs it nothing.
