@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/deploy/harness"
 )
 
@@ -20,6 +21,7 @@ type upgrade struct {
 }
 
 func TestTwoVersionsRunNextToEachOther(t *testing.T) {
+	fixture.TableOnly(t, "the programs that it builds have no other engine")
 	build := func(linked ...string) string {
 		program, err := harness.Build(t.Context(), t.TempDir(), linked...)
 		if err != nil {
