@@ -111,7 +111,10 @@ func (w *Worker) MoveOn(ctx context.Context, h inbound.HandedOver) (came inbound
 		if !s.awaitEnd(j) {
 			return inbound.MovedOn{IsKept: true}, nil
 		}
-		came.IsKept = j.held.kept || len(j.handed.arrived) > 0 // it ended before it took what was brought
+		if came.IsKept = j.held.kept || len(j.handed.arrived) > 0; !came.IsKept && j.run != nil { // it took what was brought
+			came.Rests = j.run.IsAtRest(j.now())
+			return came, nil
+		}
 	case !isCode(err, "stale_run") && !isCode(err, "run_not_found"):
 		return came, err
 	default:
