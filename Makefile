@@ -8,7 +8,7 @@ ROUNDS   ?= 20
 # How bad make chaos is.
 KILLS     ?= 100
 ENGINE    ?= table
-RUNS      ?= $(if $(filter temporal,$(ENGINE)),3000,20000)
+RUNS      ?= $(if $(filter temporal,$(ENGINE)),1500,20000)
 PROCESSES ?= 3
 MINUTES   ?= 10
 # What make hostile gives the gateway, how many deliveries make hooks sends of each sender, and where it keeps things (sqlite, postgres).
