@@ -10,5 +10,11 @@ const (
 	EngineTemporal Engine = "temporal" // a Temporal server, to which that queue hands runs over
 )
 
-// BeginOn gives a new run the engine of the process that adds it.
-func (r *Run) BeginOn(e Engine) { r.state.Engine = e }
+// BeginOn gives a new run the engine of the process that adds it. One of an item begins on the table: a loop has
+// thousands of them, which mostly are over in a moment.
+func (r *Run) BeginOn(e Engine) {
+	if r.IsItem() {
+		e = EngineTable
+	}
+	r.state.Engine = e
+}

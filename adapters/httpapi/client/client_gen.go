@@ -2577,8 +2577,8 @@ type OperatorRunDetails struct {
 	// Example: 2026-01-31T09:00:00.000Z
 	CreatedAt Timestamp `json:"createdAt"`
 
-	// Engine What gives the run to workers: `table`, the gateway's database alone, or `temporal`, a Temporal server as well. It is that with which the run began.
-	// New values may be added.
+	// Engine What gives the run to workers: `table`, the gateway's database alone, or `temporal`, a Temporal server as well. It is that with which the run began;
+	// runs of items always begin with `table`. New values may be added.
 	Engine RunEngine `json:"engine"`
 
 	// Error Why a run or a node failed. The message is for its tenant.
@@ -3035,8 +3035,8 @@ type Run struct {
 	// DedupeKey The key under which its trigger, or a `callWorkflow`, started it once.
 	DedupeKey *string `json:"dedupeKey,omitempty"`
 
-	// Engine What gives the run to workers: `table`, the gateway's database alone, or `temporal`, a Temporal server as well. It is that with which the run began.
-	// New values may be added.
+	// Engine What gives the run to workers: `table`, the gateway's database alone, or `temporal`, a Temporal server as well. It is that with which the run began;
+	// runs of items always begin with `table`. New values may be added.
 	Engine RunEngine `json:"engine"`
 
 	// EntityID What it is about.
@@ -3137,8 +3137,8 @@ type RunContext struct {
 	} `json:"metadata"`
 }
 
-// RunEngine What gives the run to workers: `table`, the gateway's database alone, or `temporal`, a Temporal server as well. It is that with which the run began.
-// New values may be added.
+// RunEngine What gives the run to workers: `table`, the gateway's database alone, or `temporal`, a Temporal server as well. It is that with which the run began;
+// runs of items always begin with `table`. New values may be added.
 type RunEngine = string
 
 // RunFailure Why a run or a node failed.
