@@ -10,11 +10,14 @@ const (
 	EngineTemporal Engine = "temporal" // a Temporal server, to which that queue hands runs over
 )
 
-// BeginOn gives a new run the engine of the process that adds it. One of an item begins on the table: a loop has
-// thousands of them, which mostly are over in a moment.
-func (r *Run) BeginOn(e Engine) {
+// BeginsOn is the engine that a new run begins on where e is that of the process that adds it. One of an item
+// begins on the table: a loop has thousands of them, which mostly are over in a moment.
+func (r *Run) BeginsOn(e Engine) Engine {
 	if r.IsItem() {
-		e = EngineTable
+		return EngineTable
 	}
-	r.state.Engine = e
+	return e
 }
+
+// BeginOn notes what a new run begins on, as [Run.BeginsOn] says it.
+func (r *Run) BeginOn(e Engine) { r.state.Engine = r.BeginsOn(e) }

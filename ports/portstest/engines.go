@@ -54,6 +54,10 @@ func Engines(t *testing.T, open func(t *testing.T) EngineStores) {
 			}
 		}
 	}
+	item := temporal.started(owner, childOf(ours), func(st *run.State) { st.Cause = run.CauseItem })
+	if leased := table.leases("items are of the table", 9, 9, item); leased[0].Engine != run.EngineTable || item.Engine() != run.EngineTable {
+		t.Errorf("an item is of the engines %q and %q", leased[0].Engine, item.Engine())
+	}
 	other := table.started(owner)
 	if both := temporal.leases("Temporal's processes serve the table, too", 9, 9, other); both[0].Engine != run.EngineTable {
 		t.Errorf("it is of the engine %q", both[0].Engine)

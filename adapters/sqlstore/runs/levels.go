@@ -18,7 +18,7 @@ func levelOf(table, least string) string {
 // older ones would not look for a snapshot, execute anew what the run takes over, not wake the run
 // that started it, and know one engine only.
 func (s repository) levelToBegin(r *run.Run) int {
-	if r.Source().Snapshot == "" && !r.TakesOver() && r.Parent() == "" && s.store.Begins == run.EngineTable {
+	if r.Source().Snapshot == "" && !r.TakesOver() && r.Parent() == "" && r.BeginsOn(s.store.Begins) == run.EngineTable {
 		return 0
 	}
 	return int(process.SecondRelease)

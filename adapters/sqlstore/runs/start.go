@@ -255,7 +255,7 @@ func (s repository) start(ctx context.Context, shared outbound.PayloadID, all []
 		if err != nil {
 			return nil, s.Fail(err)
 		}
-		row.LanePlace, row.Engine, row.Level = i+1, string(s.store.Begins), s.levelToBegin(r)
+		row.LanePlace, row.Engine, row.Level = i+1, string(r.BeginsOn(s.store.Begins)), s.levelToBegin(r)
 		if itemSizes != nil {
 			row.ItemSize = itemSizes[i]
 			row.Size += row.ItemSize
