@@ -63,7 +63,7 @@ test: ## Run all tests, without go vet, which is part of lint; fetches a real Po
 .PHONY: temporal
 temporal: ## Run tests of runs on a Temporal server, and kill one; the first time this builds the server, which takes minutes
 	$(ON_TEMPORAL) $(RUNS_OVER_HTTP)
-	$(ON_TEMPORAL) -parallel 3 ./adapters/temporal ./application/worker
+	$(ON_TEMPORAL) -parallel 1 ./adapters/temporal ./application/worker
 	$(ON_TEMPORAL) ./deploy/chaos -run '^TestNothingIsLostInASmallRoundWithTemporal$$'
 
 .PHONY: race

@@ -73,10 +73,14 @@ func (e *env) leaveEngineAway(ctx context.Context, length time.Duration) {
 	e.found.check(float64(accepted) >= made/2, acceptedAway, "%d calls were accepted in %s without Temporal, in which some %.0f were made", accepted, length, made)
 }
 
-// auditEngine checks with what the runs began.
+// auditEngine checks with what the runs began. Those of items always do with the table.
 func (ev *evidence) auditEngine(found *findings) {
 	for _, r := range ev.runs {
-		found.check(r.engine == ev.engine, rightEngine, "run %s began with the engine %q and not with %q", r.id, r.engine, ev.engine)
+		want := ev.engine
+		if r.item {
+			want = engineTable
+		}
+		found.check(r.engine == want, rightEngine, "run %s began with the engine %q and not with %q", r.id, r.engine, want)
 	}
 }
 

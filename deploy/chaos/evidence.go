@@ -35,7 +35,7 @@ type storedRun struct {
 	payload                                            string
 	call                                               string // that the payload names; empty for none
 	worker, engine                                     string
-	leased, finished                                   bool
+	leased, finished, item                             bool
 	history                                            []entry
 }
 
@@ -134,7 +134,7 @@ func (e *env) list(ctx context.Context, t *tenant, ev *evidence) error {
 func (e *env) readRuns(ctx context.Context, ev *evidence) error {
 	err := e.database.Each(ctx, func(scan func(...any) error) error {
 		r := new(storedRun)
-		err := scan(&r.tenant, &r.id, &r.trigger, &r.entity, &r.dedupe, &r.cause, &r.status, &r.seq, &r.payload, &r.worker, &r.leased, &r.finished, &r.parent, &r.engine)
+		err := scan(&r.tenant, &r.id, &r.trigger, &r.entity, &r.dedupe, &r.cause, &r.status, &r.seq, &r.payload, &r.worker, &r.leased, &r.finished, &r.parent, &r.engine, &r.item)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (e *env) readRuns(ctx context.Context, ev *evidence) error {
 		_ = json.Unmarshal([]byte(r.payload), &payload) // that of a schedule names none
 		r.call, ev.runs[r.id] = payload.Call, r
 		return nil
-	}, `SELECT r.tenant_id, r.id, r.trigger_id, r.entity_id, r.dedupe_key, r.cause, r.status, r.seq, r.payload, coalesce(l.worker, ''), l.lease_until IS NOT NULL, r.finished_at IS NOT NULL, r.parent_run_id, r.engine
+	}, `SELECT r.tenant_id, r.id, r.trigger_id, r.entity_id, r.dedupe_key, r.cause, r.status, r.seq, r.payload, coalesce(l.worker, ''), l.lease_until IS NOT NULL, r.finished_at IS NOT NULL, r.parent_run_id, r.engine, r.item_index IS NOT NULL
 		FROM runs r LEFT JOIN live_runs l ON l.tenant_id = r.tenant_id AND l.id = r.id`)
 	if err != nil {
 		return err

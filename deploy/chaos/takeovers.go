@@ -16,18 +16,15 @@ const takeoverLimit = 10 * time.Second
 
 // orphan is a run whose process died.
 type orphan struct {
-	lease int64
-	taken bool
+	lease      int64
+	handedOver int64 // 1 where whoever leases it waits until the engine brings it to somebody, who has it under the next lease
+	taken      bool
 }
 
 // watch finds the runs that a killed process had, and sees when each goes on with
 // another one.
 func (e *env) watch(ctx context.Context, name string, pid int, killed time.Time) {
 	orphans := e.orphans(ctx, pid)
-	handedOver := int64(0)
-	if e.temporal != nil {
-		handedOver = 1 // whoever leases a run waits until the engine brings it to somebody, who has it under the next lease
-	}
 	ids := make([]string, 0, len(orphans))
 	for id := range orphans {
 		ids = append(ids, id)
@@ -41,7 +38,7 @@ func (e *env) watch(ctx context.Context, name string, pid int, killed time.Time)
 			if err := scan(&id, &lease, &finished, &cancelled, &leased); err != nil {
 				return err
 			}
-			if o := orphans[id]; !o.taken && (finished || !leased || lease > o.lease+handedOver) {
+			if o := orphans[id]; !o.taken && (finished || !leased || lease > o.lease+o.handedOver) {
 				o.taken = true
 				left--
 				e.tookOver(killed, took, cancelled)
@@ -86,10 +83,10 @@ func (e *env) orphans(ctx context.Context, pid int) map[string]*orphan {
 		err := e.database.Each(ctx, func(scan func(...any) error) error {
 			var id string
 			var o orphan
-			err := scan(&id, &o.lease)
+			err := scan(&id, &o.lease, &o.handedOver)
 			found[id] = &o
 			return err
-		}, `SELECT id, lease FROM live_runs WHERE worker LIKE $1 AND lease_until IS NOT NULL`, fmt.Sprintf("%%/%d/%%", pid))
+		}, `SELECT id, lease, CASE engine WHEN 'temporal' THEN 1 ELSE 0 END FROM live_runs WHERE worker LIKE $1 AND lease_until IS NOT NULL`, fmt.Sprintf("%%/%d/%%", pid))
 		if err == nil || !harness.Sleep(ctx, 20*time.Millisecond) {
 			return found
 		}
