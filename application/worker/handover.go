@@ -222,11 +222,7 @@ func (j *job) repeatKept() jobOutcome {
 	if !j.held.kept {
 		return jobContinue
 	}
-	facts, err := run.DecodeFacts(j.held.lines)
-	if err != nil {
-		j.session.report(fmt.Errorf("run %s of %s: what the engine kept: %w", j.lease.Run, j.lease.Tenant, err)) // those attempts are made again
-	}
-	return j.repeat(held{facts: facts, lines: j.held.lines, kept: true})
+	return j.repeat(j.held)
 }
 
 // mayKeep says whether the engine may keep what came of a step, in place of the database: not while
@@ -241,7 +237,7 @@ func (j *job) linesWith(fact run.PastFact) []byte {
 		return nil
 	}
 	line, ok := run.EncodeFact(fact)
-	if !ok || len(j.held.lines)+len(line) > maxKept || len(j.held.facts) > 0 && j.held.lines == nil {
+	if !ok || len(j.held.lines)+len(line) > maxKept || !j.held.isEmpty() && j.held.lines == nil {
 		return nil
 	}
 	return slices.Concat(j.held.lines, line)

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -13,8 +14,7 @@ type held struct {
 	step  run.Step // all of it as one; the attempts are being made
 	from  int64    // how far the run is as it is stored
 	until time.Time
-	facts []run.PastFact
-	lines []byte // of the facts, as the engine keeps them
+	lines []byte // the facts of all of it, as an engine keeps them; nil where there is none, or they are too much for it
 	kept  bool   // the engine does keep some
 }
 
@@ -34,7 +34,7 @@ func (j *job) hold(step run.Step, from int64, fact run.PastFact) bool {
 		return false
 	}
 	lines := j.linesWith(fact)
-	if isKept && !j.keep(lines) {
+	if isKept && !j.keep(lines) || j.held.kept && lines == nil {
 		return false
 	}
 	switch {
@@ -45,7 +45,7 @@ func (j *job) hold(step run.Step, from int64, fact run.PastFact) bool {
 	}
 	j.held.step, j.held.from = whole, since
 	j.held.step.Execute = nil
-	j.held.facts, j.held.lines = append(j.held.facts, fact), lines
+	j.held.lines = lines
 	return true
 }
 
@@ -109,8 +109,12 @@ func (j *job) again() jobOutcome {
 // repeat gives the run facts that it had taken before, and records what comes of them at once. Those
 // that it does not wait for any more change nothing.
 func (j *job) repeat(lost held) jobOutcome {
+	facts, err := run.DecodeFacts(lost.lines)
+	if err != nil {
+		j.session.report(fmt.Errorf("run %s of %s: what the engine kept: %w", j.lease.Run, j.lease.Tenant, err)) // those attempts are made again
+	}
 	j.held = held{lines: lost.lines, kept: true}
-	for _, fact := range lost.facts {
+	for _, fact := range facts {
 		from := j.run.Seq()
 		step, err := j.advance(fact)
 		switch {
@@ -121,7 +125,6 @@ func (j *job) repeat(lost held) jobOutcome {
 		}
 		step.Execute = nil // what came of them may be among the facts; catchUp makes the others
 		j.held.step, j.held.from = j.withHeld(step, from)
-		j.held.facts = append(j.held.facts, fact)
 	}
 	if j.held.isEmpty() {
 		j.held = held{}
