@@ -12,7 +12,7 @@ import (
 
 // Allowance admits runs within what tenants may use. What is used is read once for many runs: a reading admits an eighth of
 // what it left, for a second, and then is made again. So eight gateways together start no more than a budget has left, other than
-// what is being started at the same time; and a run that is refused is refused by a reading of its own, one of this second, or one
+// what is being started at the same time, and what one that stood still in that second had of its part; and a run that is refused is refused by a reading of its own, one of this second, or one
 // that cannot become less.
 type Allowance struct {
 	clock outbound.Clock

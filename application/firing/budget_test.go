@@ -184,7 +184,8 @@ func TestTwoGatewaysShareABudgetWithoutAskingForEachRun(t *testing.T) {
 			}
 		}
 		working.Wait()
-		if n := d.startedIn("1970-01-01"); n < budget || n >= budget+2*callers {
+		const part = budget / 8 // of a gateway that stands still while the other one uses the rest
+		if n := d.startedIn("1970-01-01"); n < budget || n >= budget+part+2*callers {
 			d.Errorf("%d runs were started", n)
 		}
 		if n := reads.Load(); n > budget/4 {

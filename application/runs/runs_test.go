@@ -123,9 +123,11 @@ func TestAWorkflowIsStartedByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Same(run.New(r.ID(), run.Start{
+		want := run.New(r.ID(), run.Start{
 			Tenant: d.Owner, Workflow: ver.Workflow(), Version: ver.ID(), Entity: "e", DedupeKey: "k", Cause: run.CauseManual, Payload: fixture.Body(`{"n":1}`),
-		}, d.Clock.Now()).State(), d.Get(r.ID()).State())
+		}, d.Clock.Now())
+		want.BeginOn(run.EngineTable)
+		d.Same(want.State(), d.Get(r.ID()).State())
 		d.Same([]run.ID{r.ID()}, d.RecordedSignals.Since())
 		_, err = d.Firing.Start(d.Context(), d.Caller, fixture.Keyed("k"), ver.Workflow(), c)
 		if got := fixture.Replayed(err); got == "" || len(d.RunsOf(d.Owner)) != 1 {
