@@ -104,10 +104,10 @@ func newSession(ctx context.Context, w *Worker, failed func(error)) (s *session,
 	}
 }
 
-// listen follows signals until the worker is to stop.
-func (s *session) listen() {
+// listen follows what processes tell each other until the worker is to stop.
+func (s *session) listen(what string, subscribe func(ctx context.Context) error) {
 	for s.stopping.Err() == nil {
-		err := s.recoverPanic("follow the signals of runs", func() error { return s.worker.signals.Subscribe(s.stopping, s.onSignal) })
+		err := s.recoverPanic(what, func() error { return subscribe(s.stopping) })
 		if err != nil && s.stopping.Err() == nil {
 			s.report(err)
 			outbound.Sleep(s.stopping, time.Second)
@@ -115,17 +115,7 @@ func (s *session) listen() {
 	}
 }
 
-// listenToRequests has runs recorded that somebody wants to see, until the worker is to stop.
-func (s *session) listenToRequests() {
-	for s.stopping.Err() == nil {
-		err := s.recoverPanic("follow the requests for runs", func() error { return s.worker.signals.SubscribeRequests(s.stopping, s.onRequest) })
-		if err != nil && s.stopping.Err() == nil {
-			s.report(err)
-			outbound.Sleep(s.stopping, time.Second)
-		}
-	}
-}
-
+// onRequest has runs recorded that somebody wants to see.
 func (s *session) onRequest(runs []run.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -115,9 +115,13 @@ func (w *Worker) Run(ctx context.Context, failed func(error)) {
 	w.session.Store(s)
 	defer w.session.Store(nil)
 	var listening, keeping sync.WaitGroup
-	listening.Go(s.listen)
+	listening.Go(func() {
+		s.listen("follow the signals of runs", func(ctx context.Context) error { return w.signals.Subscribe(ctx, s.onSignal) })
+	})
 	if w.engine != nil {
-		listening.Go(s.listenToRequests)
+		listening.Go(func() {
+			s.listen("follow the requests for runs", func(ctx context.Context) error { return w.signals.SubscribeRequests(ctx, s.onRequest) })
+		})
 	}
 	closing := make(chan struct{})
 	keeping.Go(func() { s.restartOnPanic("keep leases", func() { s.renewLeasesUntil(closing) }) })
