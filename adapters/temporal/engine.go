@@ -159,7 +159,11 @@ func (e *Engine) moveOn(ctx context.Context, mover inbound.Worker, a assignment,
 	}
 	s := &signs{client: e.client, token: activity.GetInfo(ctx).TaskToken, kept: kept}
 	defer s.giveEvery(heartbeatTimeout / 3)()
-	h := inbound.HandedOver{Tenant: owner, Run: id, Lease: a.Lease, Kept: e.open(ctx, a, kept)}
+	plain, err := e.open(ctx, a, kept)
+	if err != nil {
+		return outcome{Refused: true, Kept: kept}
+	}
+	h := inbound.HandedOver{Tenant: owner, Run: id, Lease: a.Lease, Kept: plain}
 	if e.cipher != nil {
 		h.Keep = func(ctx context.Context, done []byte) error {
 			sealed, err := e.cipher.Seal(ctx, e.keysets, done, keptField(a))
@@ -177,16 +181,16 @@ func (e *Engine) moveOn(ctx context.Context, mover inbound.Worker, a assignment,
 	return o
 }
 
-// open returns what was kept in clear; nothing where it does not open any more: those attempts are made again.
-func (e *Engine) open(ctx context.Context, a assignment, kept []byte) []byte {
+// open returns what was kept in clear; nothing where no key opens it any more: those attempts are made again.
+func (e *Engine) open(ctx context.Context, a assignment, kept []byte) ([]byte, error) {
 	if len(kept) == 0 || e.cipher == nil {
-		return nil
+		return nil, nil
 	}
 	plain, err := e.cipher.Open(ctx, e.keysets, kept, keptField(a))
-	if err != nil {
-		return nil
+	if outbound.IsUnreadableSecret(err) {
+		return nil, nil
 	}
-	return plain
+	return plain, err
 }
 
 func keptField(a assignment) outbound.SecretField {

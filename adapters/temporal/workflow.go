@@ -53,12 +53,14 @@ const (
 // runWorkflow has a run moved on until it is at rest. Where the process ends that moves it on, the run is
 // handed over anew, with another lease, and the next process is given what this one kept.
 func runWorkflow(ctx workflow.Context, a assignment, kept []byte) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // a run is cancelled in the gateway
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: maxActivity, HeartbeatTimeout: heartbeatTimeout, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
 	handedOver := workflow.GetSignalChannel(ctx, signalName)
 	for {
-		for handedOver.ReceiveAsync(&a) { // the last lease is the only good one
+		for next := (assignment{}); handedOver.ReceiveAsync(&next); next = (assignment{}) {
+			a = a.or(next)
 		}
 		if workflow.GetInfo(ctx).GetCurrentHistoryLength() > maxEvents {
 			return workflow.NewContinueAsNewError(ctx, workflowName, a, kept)
@@ -78,9 +80,17 @@ func runWorkflow(ctx workflow.Context, a assignment, kept []byte) error {
 		}
 		next := assignment{}
 		if ok, _ := handedOver.ReceiveWithTimeout(ctx, pause, &next); ok {
-			a = next
+			a = a.or(next)
 		}
 	}
+}
+
+// or is the assignment of two with the later lease: only that one is good.
+func (a assignment) or(next assignment) assignment {
+	if next.Lease > a.Lease || next.Lease == a.Lease && a.Look {
+		return next
+	}
+	return a
 }
 
 // begin has some process move the run on. What is kept outlasts it.

@@ -128,6 +128,40 @@ func TestARunIsBegunWithElsewhereWhereAProcessRefuses(t *testing.T) {
 	}
 }
 
+// Somebody asks in Temporal for the workflow to be cancelled. Runs are cancelled in the gateway.
+func TestAWorkflowGoesOnThoughItIsToBeCancelled(t *testing.T) {
+	t.Parallel()
+	begun := 0
+	env := newWorkflowEnv(t, func(a assignment, _ []byte) (outcome, error) {
+		begun++
+		return outcome{Rests: a.Lease == 2}, nil
+	})
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(signalName, leased(2)) }, 2*time.Second)
+	env.ExecuteWorkflow(workflowName, leased(1), []byte(nil))
+	if ended(t, env); begun != 2 {
+		t.Errorf("begun %d times", begun)
+	}
+}
+
+// A process that stood still hands a run over that another one has leased meanwhile.
+func TestAnOlderLeaseIsNotBegunWith(t *testing.T) {
+	t.Parallel()
+	var begun []int64
+	env := newWorkflowEnv(t, func(a assignment, _ []byte) (outcome, error) {
+		begun = append(begun, a.Lease)
+		return outcome{Rests: a.Lease == 3}, nil
+	})
+	env.RegisterDelayedCallback(func() {
+		env.SignalWorkflow(signalName, leased(3))
+		env.SignalWorkflow(signalName, leased(1))
+	}, time.Second)
+	env.ExecuteWorkflow(workflowName, leased(2), []byte(nil))
+	if ended(t, env); slices.Contains(begun, 1) || !slices.Contains(begun, 3) || len(begun) > 3 {
+		t.Errorf("begun with %v", begun)
+	}
+}
+
 func TestALongHistoryIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	env := newWorkflowEnv(t, func(assignment, []byte) (outcome, error) { return outcome{}, nil })

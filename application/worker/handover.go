@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -217,12 +218,15 @@ func (j *job) take(h inbound.HandedOver) {
 	j.handed.keep, j.held = h.Keep, held{lines: h.Kept, kept: len(h.Kept) > 0}
 }
 
-// repeatKept gives the run the facts that the engine kept of it.
-func (j *job) repeatKept() jobOutcome {
+// replayKept gives the run the facts that the engine kept of it, and records what comes of them.
+func (j *job) replayKept() jobOutcome {
 	if !j.held.kept {
 		return jobContinue
 	}
-	return j.repeat(j.held)
+	if end := j.replay(j.held); end != jobContinue {
+		return end
+	}
+	return j.recordHeld()
 }
 
 // mayKeep says whether the engine may keep what came of a step, in place of the database: not while
@@ -268,6 +272,20 @@ func (j *job) watch() {
 	j.handed.watched.Store(int64(time.Since(j.session.began) + outbound.ProgressRequestTTL))
 	j.handed.asked.Store(true)
 	notify(j.advanced)
+}
+
+// maxWatched is how many runs a session knows that somebody looks at.
+const maxWatched = 10_000
+
+// noteRequest remembers that somebody looks at a run, which may come here later. The caller holds s.mu.
+func (s *session) noteRequest(id run.ID) {
+	now := time.Since(s.began)
+	if len(s.watched) >= maxWatched {
+		maps.DeleteFunc(s.watched, func(_ run.ID, until time.Duration) bool { return until < now })
+	}
+	if len(s.watched) < maxWatched {
+		s.watched[id] = now + outbound.ProgressRequestTTL
+	}
 }
 
 func (j *job) isWatched() bool {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -310,4 +311,57 @@ func TestARunIsReadAndCancelledWithWhatTheEngineKeeps(t *testing.T) {
 			w.Errorf("%s after %q", r.Status(), r.Executed())
 		}
 	})
+}
+
+// What a run does can be kept, and not be recorded: it fails as a run of the table does.
+func TestARunWhoseKeptStepsAreRefusedIsGivenUp(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, fixture.OpenSQLite(t))
+	w.HandOverTo(new(fixture.Relay))
+	var refused atomic.Int64
+	w.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
+		st.Runs.Runs = refusing{st.Runs.Runs, func(s outbound.RunStep) error {
+			if !slices.ContainsFunc(s.History, func(e run.Entry) bool { return e.Type == run.EntryNodeCompleted && e.Node == "b" }) {
+				return nil
+			}
+			refused.Add(1)
+			return domain.Fail(domain.Invalid, "refused", "No.")
+		}}
+		return st
+	}
+	w.StartWorker()
+	id := w.Accept(w.lineOfCalls("abc"), 1, fixture.RunOptions{})[0]
+	r := w.Until(id, "the run is given up", fixture.Finished)
+	if n := refused.Load(); r.Status() != run.StatusFailed || n == 0 || n > 20 {
+		t.Errorf("it is %s after %d refusals", r.Status(), n)
+	}
+	if w.Errors() == nil {
+		t.Error("nobody is told")
+	}
+}
+
+// A node that waits is known to everybody at once, also where what came before it is kept.
+func TestANodeThatWaitsIsRecordedWhileCodeIsComputed(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t, fixture.OpenSQLite(t))
+	w.HandOverTo(new(fixture.Relay))
+	ver := w.NewVersion([]string{"a " + fixture.CallNode, "c " + codeNode, "d " + codeNode, `q waitForEvent {"event": "paid"}`}, []string{"a -> c", "c -> d", "c -> q"})
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	defer close(goOn)
+	w.NodeRunner.Answer = func(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+		if call.NodeID == "d" {
+			close(begun)
+			select {
+			case <-goOn:
+			case <-ctx.Done():
+			}
+		}
+		return outbound.NodeCompleted{}, nil
+	}
+	w.StartWorker()
+	id := w.Accept(ver, 1, fixture.RunOptions{})[0]
+	await(t, begun, "code begins")
+	if r := w.Stored(id); !slices.Equal(r.Executed(), []workflow.NodeID{"a", "c"}) {
+		t.Errorf("stored is %q", r.Executed())
+	}
 }

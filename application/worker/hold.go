@@ -26,7 +26,7 @@ func (h *held) isEmpty() bool { return !h.step.Changed() }
 func (j *job) hold(step run.Step, from int64, fact run.PastFact) bool {
 	isKept := !step.MayWait()
 	whole, since := j.withHeld(step, from)
-	if isKept && !j.mayKeep(whole) || j.recordsAll || j.isolated || j.isOverdue() || j.session.stopping.Err() != nil {
+	if (isKept || j.held.kept) && !j.mayKeep(whole) || j.recordsAll || j.isolated || j.isOverdue() || j.session.stopping.Err() != nil {
 		return false
 	}
 	j.updateSize()
@@ -99,39 +99,40 @@ func (j *job) again() jobOutcome {
 		return end
 	}
 	j.recordsAll = true
-	if end := j.repeat(lost); end != jobContinue {
-		return end
-	}
-	j.interruptStale()
-	return j.resume()
+	return j.replay(lost)
 }
 
-// repeat gives the run facts that it had taken before, and records what comes of them at once. Those
+// maxReplayed is how often the run goes on computing after one of the facts that it is given again.
+const maxReplayed = 16
+
+// replay gives the run facts that it had taken before. What comes of them is to be recorded next. Those
 // that it does not wait for any more change nothing.
-func (j *job) repeat(lost held) jobOutcome {
+func (j *job) replay(lost held) jobOutcome {
 	facts, err := run.DecodeFacts(lost.lines)
 	if err != nil {
 		j.session.report(fmt.Errorf("run %s of %s: what the engine kept: %w", j.lease.Run, j.lease.Tenant, err)) // those attempts are made again
 	}
-	j.held = held{lines: lost.lines, kept: true}
+	j.held = held{lines: lost.lines, kept: true, until: j.now()}
 	for _, fact := range facts {
-		from := j.run.Seq()
-		step, err := j.advance(fact)
-		switch {
-		case j.ctx.Err() != nil && err != nil:
-			return j.stopped()
-		case err != nil:
-			return j.fail(err)
+		for n := 0; n == 0 || j.run.More() && n < maxReplayed; n++ {
+			from := j.run.Seq()
+			step, err := j.advance(fact)
+			switch {
+			case j.ctx.Err() != nil && err != nil:
+				return j.stopped()
+			case err != nil:
+				return j.fail(err)
+			}
+			step.Execute = nil // what came of them may be among the facts; catchUp makes the others
+			j.held.step, j.held.from = j.withHeld(step, from)
+			fact.Fact = run.TimeReached{}
 		}
-		step.Execute = nil // what came of them may be among the facts; catchUp makes the others
-		j.held.step, j.held.from = j.withHeld(step, from)
 	}
 	if j.held.isEmpty() {
 		j.held = held{}
-		return jobContinue
 	}
 	j.needsCatchUp = true
-	return j.recordHeld()
+	return jobContinue
 }
 
 // resume goes on with a run as it was read.

@@ -77,6 +77,7 @@ func (s *session) startJob(leased outbound.LeasedRun, since time.Time, work func
 	j.woken.Store(leased.Woken)
 	j.leaseEnd.Store(int64(since.Sub(s.began) + s.worker.opts.Lease))
 	s.mu.Lock()
+	j.handed.watched.Store(int64(s.watched[leased.Lease.Run]))
 	if before := s.jobs[leased.Lease.Run]; before != nil {
 		before.interrupt(errLeaseLost) // it had ended before it was renewed
 	}
@@ -168,7 +169,7 @@ func (j *job) begin() jobOutcome {
 		return j.fail(err)
 	}
 	j.growth.setSize(j.plan.Nodes())
-	if end := j.repeatKept(); end != jobContinue {
+	if end := j.replayKept(); end != jobContinue {
 		return end
 	}
 	if end := j.lookAtFamily(); end != jobContinue {
@@ -299,6 +300,7 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 		keep := j.keeps()
 		switch err = j.session.records.record(j.isBacklog(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease, Keep: keep, Woken: j.looked}); {
 		case err == nil && !keep, isCode(err, "run_not_found"):
+			j.held = held{}
 			return jobDone
 		case err == nil:
 			j.settled, j.held = j.looked, held{}

@@ -69,11 +69,12 @@ type session struct {
 
 	mu           sync.Mutex
 	jobs         map[run.ID]*job
-	jobsOf       map[tenant.ID]int   // how many of each tenant
-	size         int64               // of all of them
-	needsRecheck map[run.ID]*job     // after a signal
-	toReturn     []outbound.RunLease // to be given back
-	renewed      chan struct{}       // closed and replaced when leases were renewed
+	jobsOf       map[tenant.ID]int        // how many of each tenant
+	size         int64                    // of all of them
+	needsRecheck map[run.ID]*job          // after a signal
+	watched      map[run.ID]time.Duration // until when somebody looks at them, since the session began
+	toReturn     []outbound.RunLease      // to be given back
+	renewed      chan struct{}            // closed and replaced when leases were renewed
 }
 
 func newSession(ctx context.Context, w *Worker, failed func(error)) (s *session, end func()) {
@@ -90,7 +91,7 @@ func newSession(ctx context.Context, w *Worker, failed func(error)) (s *session,
 		},
 		wakeup: make(chan struct{}, 1), placeFreed: make(chan struct{}, 1), renewNow: make(chan struct{}, 1),
 		jobs: make(map[run.ID]*job), jobsOf: make(map[tenant.ID]int), isolationTurn: make(chan struct{}, 1), largeReads: make(chan struct{}, maxLargeReads),
-		needsRecheck: make(map[run.ID]*job), renewed: make(chan struct{}),
+		needsRecheck: make(map[run.ID]*job), watched: make(map[run.ID]time.Duration), renewed: make(chan struct{}),
 	}
 	s.contention = newContention(s.began)
 	detached := context.WithoutCancel(ctx)
@@ -120,6 +121,7 @@ func (s *session) onRequest(runs []run.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range runs {
+		s.noteRequest(id)
 		if j := s.jobs[id]; j != nil {
 			j.watch()
 		}
