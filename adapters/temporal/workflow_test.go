@@ -15,6 +15,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // newWorkflowEnv runs the workflow on a virtual clock. Activities answer as move says.
@@ -187,5 +190,28 @@ func TestCertificatesAreChecked(t *testing.T) {
 	}
 	if err := (Options{APIKey: "k"}).Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// closed is a cipher that opens nothing.
+type closed struct {
+	outbound.Cipher
+	reason error
+}
+
+// Open fails.
+func (c closed) Open(context.Context, outbound.Keysets, []byte, outbound.SecretField) ([]byte, error) {
+	return nil, c.reason
+}
+
+// While the database is away nobody knows the keys. What was kept is left for later then, and given up only where no
+// key opens it.
+func TestWhatWasKeptIsGivenUpOnlyWhereNoKeyOpensIt(t *testing.T) {
+	t.Parallel()
+	for code, givenUp := range map[string]bool{"secret_unreadable": true, "database_unavailable": false} {
+		e := &Engine{cipher: closed{reason: domain.Fail(domain.Unavailable, code, "No.")}}
+		if plain, err := e.open(t.Context(), leased(1), []byte("sealed")); plain != nil || (err == nil) != givenUp {
+			t.Errorf("%s: %q, %v", code, plain, err)
+		}
 	}
 }
