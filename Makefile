@@ -25,9 +25,8 @@ CONSOLE  := adapters/console/web
 NODE     := $(shell command -v npm 2>/dev/null)
 # SQLite is C that was made into Go: to check its pointers doubles the time, and finds no race.
 NOCHECKPTR := -gcflags=modernc.org/sqlite/lib=-d=checkptr=0
-# What sends one request after another has nothing to race for either, also because a process for
-# code may not have the memory that the detector needs; nor do many processes of one test with each other, nor
-# what reads the sources.
+# What sends one request after another has nothing to race for either; nor do many processes of one test with each
+# other, nor what reads the sources.
 NORACE   := -skip '^(TestGoldens|TestRenderedRegistriesAreBounded|TestPublishing|FuzzCreateTrigger|TestImportsFollowTheHouse|TestEveryPackageSaysWhatItIs|TestFilesAndFunctionsStaySmall|TestOutboundPortsStayNarrow|TestUseCasesReadNoAggregatesState|TestAfterAnyOutageTheLedgerIsComplete|TestEachLocalDayStartsOneRunOfAFixedTime|TestTwoVersionsRunNextToEachOther|TestRunsOfEveryShapeSurviveTheUpgrade|TestARollingUpgradeLosesNoRequest|TestCodeFromItsPublicationToTheOutputOfARun|TestTheWalkThroughTheREADMEHonoursTheAnswer|TestTheWalkFromAStripeEventCallsTheAPIOnce|TestTheWalkWithATokenReachesOneCompany|TestTheLinkerLeavesOutWhatNothingCalls|TestThirtyProcessesOfTheirOwnRefreshOnce|TestNoDumpAndNoLogOfPostgreSQLHoldsASecret|TestNoFileOfASQLiteDatabaseHoldsASecret)$$'
 # How many packages are tested at the same time: one more than there are processors, since some of them mostly wait.
 PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)

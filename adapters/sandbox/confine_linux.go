@@ -14,11 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxData is how much memory the process can have, in bytes: what Go takes, the greatest
-// memory of code, and what it looks at in several copies. Go cannot do with a limit of its
-// addresses, of which it reserves many.
-const maxData = 256 << 20
-
 // allowed are the system calls that Go's runtime needs to compute, and to read and write what
 // is open. None makes anything known by a name.
 var allowed = []string{
