@@ -83,7 +83,8 @@ func (e *env) completeRuns(ctx context.Context, w workflow, period time.Duration
 	}
 	for {
 		var open bool
-		err := e.database.DB.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM runs WHERE tenant_id = $1 AND finished_at IS NULL)`, w.ID).Scan(&open)
+		// The table of all runs has no index for this: looking through millions of rows would be a part of what is measured.
+		err := e.database.DB.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM live_runs WHERE tenant_id = $1)`, w.ID).Scan(&open)
 		if err != nil {
 			return load{}, err
 		}
