@@ -25,18 +25,19 @@ func (f *Service) Rerun(ctx context.Context, who tenant.Caller, idempotency doma
 	if err = c.Check(); err != nil {
 		return made, err
 	}
-	var size int64
+	var outline outbound.RunOutline
 	err = f.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 		if err = st.Idempotency.Claim(ctx, who.Tenant(), idempotency, f.clock.Now()); err == nil {
-			_, size, err = st.Runs.Origins.Of(ctx, who.Scope, id)
+			outline, err = st.Runs.Origins.Of(ctx, who.Scope, id)
 		}
 		return err
 	})
 	if err != nil {
 		return made, err
 	}
-	ctx = outbound.WithLargeWrite(ctx, int(size)+len(c.Payload))
-	waited := f.computing.Do(ctx, who.Tenant(), f.computing.Demand(size+int64(len(c.Payload))), func() {
+	size := outline.Size + int64(len(c.Payload))
+	ctx = outbound.WithLargeWrite(ctx, int(size))
+	waited := f.computing.Do(ctx, who.Tenant(), f.computing.Demand(size), func() {
 		var next *run.Run
 		if next, err = f.repeated(ctx, who.Scope, id, c); err == nil {
 			made, err = f.startRerun(ctx, who, idempotency, next, c)

@@ -20,7 +20,11 @@ type changeFunc func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error)
 // fell due before it is recorded even when the change itself is refused. outcome is what
 // the idempotency key keeps.
 func (s *Service) apply(ctx context.Context, scope tenant.Scope, idempotency domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
-	plan, demand, err := s.planOf(ctx, scope, id)
+	outline, err := s.recordedOutline(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	plan, demand, err := s.planFrom(ctx, scope, outline)
 	if err != nil {
 		return nil, err
 	}
@@ -82,17 +86,24 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 // can do; nil when the version is gone. It also says how much memory it takes to move the
 // run.
 func (s *Service) planOf(ctx context.Context, scope tenant.Scope, id run.ID) (*run.Plan, int64, error) {
-	var source run.Source
-	var size int64
-	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		source, size, err = st.Runs.Origins.Of(ctx, scope, id)
-		return err
-	})
+	outline, err := s.outlineOf(ctx, scope, id)
 	if err != nil {
 		return nil, 0, err
 	}
-	demand := s.computing.Demand(size)
-	plan, err := s.plans.Of(ctx, scope.Tenant(), source)
+	return s.planFrom(ctx, scope, outline)
+}
+
+func (s *Service) outlineOf(ctx context.Context, scope tenant.Scope, id run.ID) (outline outbound.RunOutline, err error) {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		outline, err = st.Runs.Origins.Of(ctx, scope, id)
+		return err
+	})
+	return outline, err
+}
+
+func (s *Service) planFrom(ctx context.Context, scope tenant.Scope, outline outbound.RunOutline) (*run.Plan, int64, error) {
+	demand := s.computing.Demand(outline.Size)
+	plan, err := s.plans.Of(ctx, scope.Tenant(), outline.Source)
 	if errors.Is(err, domain.NotFound) {
 		return nil, demand, nil
 	}

@@ -21,17 +21,22 @@ func (s *Service) isKept(r *run.Run) bool {
 	return r.Engine() == run.EngineTemporal && !r.IsAtRest(s.clock.Now())
 }
 
-// recordKept has what an engine keeps of a run recorded, for whoever ends it.
-func (s *Service) recordKept(ctx context.Context, scope tenant.Scope, id run.ID) error {
+// recordedOutline is the outline of a run once what an engine keeps of it is recorded, for whoever changes it.
+func (s *Service) recordedOutline(ctx context.Context, scope tenant.Scope, id run.ID) (outbound.RunOutline, error) {
+	outline, err := s.outlineOf(ctx, scope, id)
+	if err != nil || outline.Engine != run.EngineTemporal {
+		return outline, err
+	}
 	var r *run.Run
-	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 		r, err = st.Runs.Runs.Get(ctx, scope, id)
 		return err
 	})
-	if err == nil && s.isKept(r) {
-		s.awaitRecord(ctx, outbound.RunKey{Scope: scope, Run: id})
+	if err != nil || !s.isKept(r) {
+		return outline, err
 	}
-	return err
+	s.awaitRecord(ctx, outbound.RunKey{Scope: scope, Run: id})
+	return s.outlineOf(ctx, scope, id) // which may be larger now
 }
 
 // awaitRecord waits until the process that works on a run has recorded it. Where that process has ended, the

@@ -39,7 +39,8 @@ func (s *Service) Outcome(ctx context.Context, who tenant.Caller, id run.ID) (st
 			if seq, status = seqs[0], statuses[0]; status != run.StatusCompleted {
 				return nil
 			}
-			_, size, err = st.Runs.Origins.Of(ctx, who.Scope, id)
+			outline, err := st.Runs.Origins.Of(ctx, who.Scope, id)
+			size = outline.Size
 			return err
 		})
 		switch {

@@ -163,9 +163,6 @@ func (s *Service) Cancel(ctx context.Context, who tenant.Caller, idempotency dom
 	if err := run.CheckReason(reason); err != nil {
 		return run.Summary{}, err
 	}
-	if err := s.recordKept(ctx, who.Scope, id); err != nil {
-		return run.Summary{}, err
-	}
 	return s.change(ctx, who, idempotency, id, func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
 		if plan == nil {
 			return r.Abandon(at, reason), nil

@@ -92,13 +92,13 @@ func (j *job) join(ctx context.Context, e run.Execute, before run.ID, waits bool
 // outcomeOf reads how far a run is, once there is memory for it. One that is gone counts as
 // cancelled.
 func (s *session) outcomeOf(ctx context.Context, owner tenant.ID, id run.ID) (o run.Outcome, err error) {
-	var size int64
+	var outline outbound.RunOutline
 	err = s.readStore(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		_, size, err = st.Runs.Origins.Of(ctx, tenant.All(owner), id)
+		outline, err = st.Runs.Origins.Of(ctx, tenant.All(owner), id)
 		return err
 	})
 	if err == nil {
-		waited := s.worker.computing.Do(ctx, owner, execution.Copies*size, func() {
+		waited := s.worker.computing.Do(ctx, owner, execution.Copies*outline.Size, func() {
 			err = s.readStore(ctx, func(ctx context.Context, st outbound.Stores) error {
 				r, err := st.Runs.Runs.Get(ctx, tenant.All(owner), id)
 				if err == nil {
@@ -180,8 +180,8 @@ func firstSmall(ctx context.Context, st outbound.Stores, owner tenant.ID, runs [
 	if at < 0 {
 		return o, nil
 	}
-	_, size, err := st.Runs.Origins.Of(ctx, tenant.All(owner), runs[at])
-	if err != nil || size > outbound.LargeRunBytes {
+	outline, err := st.Runs.Origins.Of(ctx, tenant.All(owner), runs[at])
+	if err != nil || outline.Size > outbound.LargeRunBytes {
 		return o, err
 	}
 	r, err := st.Runs.Runs.Get(ctx, tenant.All(owner), runs[at])

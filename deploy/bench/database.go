@@ -64,22 +64,31 @@ const runsTimeout = 2 * time.Minute
 // awaitRuns waits until all runs of a tenant have ended and returns how many there are.
 // One that did not complete is an error.
 func (d *database) awaitRuns(ctx context.Context, tenantID string) (all int, err error) {
+	if err := d.awaitEnds(ctx, tenantID); err != nil {
+		return 0, err
+	}
+	return d.countCompleted(ctx, tenantID)
+}
+
+// awaitEnds waits until all runs of a tenant have ended. It reads live runs only: counting all, over and over, would slow
+// down what is measured.
+func (d *database) awaitEnds(ctx context.Context, tenantID string) error {
 	ctx, cancel := context.WithTimeout(ctx, runsTimeout)
 	defer cancel()
 	for {
 		var open bool
-		// What workers see of a run is there until it has ended. Counting all runs over and over would slow down what is measured.
-		if err := d.DB.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM live_runs WHERE tenant_id = $1)`, tenantID).Scan(&open); err != nil {
-			return 0, err
-		}
-		if !open {
-			break
+		if err := d.DB.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM live_runs WHERE tenant_id = $1)`, tenantID).Scan(&open); err != nil || !open {
+			return err
 		}
 		if !harness.Sleep(ctx, 5*time.Millisecond) {
 			all, open, err := d.countRuns(context.WithoutCancel(ctx), tenantID)
-			return 0, errors.Join(fmt.Errorf("%d of %d runs have not ended %s after the load: %w", open, all, runsTimeout, ctx.Err()), err)
+			return errors.Join(fmt.Errorf("%d of %d runs have not ended %s after the load: %w", open, all, runsTimeout, ctx.Err()), err)
 		}
 	}
+}
+
+// countCompleted counts the runs of a tenant. One that did not complete is an error.
+func (d *database) countCompleted(ctx context.Context, tenantID string) (all int, err error) {
 	var ended string
 	err = d.DB.QueryRowContext(ctx, `SELECT count(*), coalesce(string_agg(DISTINCT status || ' ' || coalesce(failure_message, ''), '; ')
 		FILTER (WHERE status <> 'completed'), '') FROM runs WHERE tenant_id = $1`, tenantID).Scan(&all, &ended)

@@ -84,14 +84,18 @@ func (e *env) finishRuns(ctx context.Context, w workflow, connections int, perio
 	if err != nil {
 		return load{}, err
 	}
-	after, err := e.database.awaitRuns(ctx, w.ID)
+	if err := e.database.awaitEnds(ctx, w.ID); err != nil {
+		return load{}, err
+	}
+	period = time.Since(began) // counting is no part of it
+	after, err := e.database.countCompleted(ctx, w.ID)
 	if err != nil {
 		return load{}, err
 	}
 	if after-before < found.requests {
 		return load{}, fmt.Errorf("%d calls were acknowledged, but only %d runs are in the table", found.requests, after-before)
 	}
-	found.perSecond = float64(after-before) / time.Since(began).Seconds()
+	found.perSecond = float64(after-before) / period.Seconds()
 	return found, nil
 }
 

@@ -3,97 +3,169 @@ package main
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sluicehq/sluice/deploy/harness"
 )
 
-// sustainedRuns measures whole runs on an empty database, and again when it keeps many that
-// have finished and a retention is removing the oldest of them.
+// sustainedRuns measures whole runs on an empty database, and in turn on one that keeps many that
+// have finished and whose retention is removing the oldest of them. Each has a gateway of its own,
+// of which the one stands still while the other is measured: a machine that becomes slower within
+// minutes makes both slower.
 type sustainedRuns struct{}
 
 func (sustainedRuns) name() string { return "runs-sustained" }
 
 const (
 	sustainedConnections = 16
-	soakPeriod           = 100 * time.Second // real load between the two measurements
+	soakPeriod           = 100 * time.Second // real load before what is measured
 	expiredPart          = 4                 // one of so many kept runs is due for removal
 )
 
 func (sustainedRuns) measure(ctx context.Context, e *env, o options) ([]figure, error) {
-	w, err := e.newWorkflow(ctx, "bench sustained runs", transformNodes()...)
+	empty, err := e.newSide(ctx, "empty")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := e.completeRuns(ctx, w, warmUp); err != nil {
-		return nil, err
-	}
-	fresh, err := e.completeRounds(ctx, w, o)
+	defer empty.close()
+	kept, err := e.newSide(ctx, "kept")
 	if err != nil {
 		return nil, err
 	}
-	if err := e.database.keepFinishedRuns(ctx, w.ID, o.runs); err != nil {
+	defer kept.close()
+	if _, err := kept.completeRuns(ctx, warmUp); err != nil {
 		return nil, err
 	}
-	if _, err := e.completeRuns(ctx, w, soakPeriod); err != nil {
+	if err := kept.database.keepFinishedRuns(ctx, kept.workflow.ID, o.runs); err != nil {
 		return nil, err
 	}
-	kept, err := e.completeRounds(ctx, w, o)
+	if _, err := kept.completeRuns(ctx, soakPeriod); err != nil {
+		return nil, err
+	}
+	left, err := kept.overdue(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var left int
-	if left, err = e.database.count(ctx, "runs WHERE finished_at < now() - interval '30 days'"); err != nil {
+	ratios, p99s, detail, err := measureSides(ctx, empty, kept, o)
+	if err != nil {
 		return nil, err
 	}
-	freshRate, keptRate := medianOf(fresh.rates), medianOf(kept.rates)
-	freshP99, keptP99 := medianOf(fresh.p99), medianOf(kept.p99)
+	still, err := kept.overdue(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return []figure{
-		newFigure("runs-sustained", fmt.Sprintf("runs on an empty database against %d kept ones, of which the oldest are being removed", o.runs), "times the rate", 1.11, freshRate/keptRate).
-			withDetail("%.0f/s against %.0f/s; %d of %d old runs were still to be removed at the end", freshRate, keptRate, left, o.runs/expiredPart),
-		newFigure("runs-sustained-p99", "the p99 of the calls that start them, kept against empty", "times", 2, keptP99/freshP99).
-			withDetail("%.1f ms against %.1f ms", keptP99, freshP99),
+		newFigure("runs-sustained", fmt.Sprintf("runs on an empty database against %d kept ones, of which the oldest are being removed", o.runs), "times the rate", 1.11, ratios...).
+			withDetail("%s; of %d old runs %d were removed before and %d meanwhile", detail.rates, o.runs/expiredPart, o.runs/expiredPart-left, left-still),
+		newFigure("runs-sustained-p99", "the p99 of the calls that start them, kept against empty", "times", 2, p99s...).withDetail("%s", detail.p99),
 	}, nil
 }
 
-// completed holds the figures of several rounds.
-type completed struct{ rates, p99 []float64 }
+// side is a gateway with a database and a workflow of its own.
+type side struct {
+	env
+	workflow workflow
+}
 
-func (e *env) completeRounds(ctx context.Context, w workflow, o options) (c completed, err error) {
-	for i := range o.rounds {
-		found, err := e.completeRuns(ctx, w, max(o.period, 5*time.Second))
-		if err != nil {
-			return c, err
-		}
-		_, _ = fmt.Fprintf(o.verbose, "runs-sustained, round %d of %d: %.0f/s, p99 %.1f ms\n", i+1, o.rounds, found.perSecond, milliseconds(found.p99)) // progress only
-		c.rates, c.p99 = append(c.rates, found.perSecond), append(c.p99, milliseconds(found.p99))
+func (e *env) newSide(ctx context.Context, name string) (s *side, err error) {
+	address, err := e.database.CreateDatabase(ctx, "sustained_"+name)
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		return nil, err
+	}
+	s = &side{env: *e}
+	s.closers = nil
+	s.database = &database{&harness.Postgres{Instance: e.database.Instance, DB: db}}
+	if s.gateway, err = harness.NewGateway(name, e.gateway.Binary, address, e.dir); err == nil {
+		err = s.gateway.StartReady(ctx)
+	}
+	if err == nil {
+		s.workflow, err = s.newWorkflow(ctx, "bench sustained runs", transformNodes()...)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *side) close() {
+	if s.gateway != nil {
+		s.gateway.Stop()
+	}
+	_ = s.database.DB.Close() // nothing is pending
+}
+
+// overdue counts the runs that were kept for longer than their retention.
+func (s *side) overdue(ctx context.Context) (int, error) {
+	return s.database.count(ctx, "runs WHERE finished_at < now() - interval '30 days'")
+}
+
+// standStill stops the process of a side until the function that it returns is called. It waits for
+// a moment at which the process has nothing open: a removal that seems to take seconds would have
+// it rest for several times as long.
+func (s *side) standStill(ctx context.Context) (goOn func() error, err error) {
+	p := s.gateway.Process()
+	for open := true; open; {
+		err := s.database.DB.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE datname = current_database() AND backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid())`).Scan(&open)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return func() error { return p.Signal(syscall.SIGCONT) }, p.Signal(syscall.SIGSTOP)
+}
+
+// sidesDetail says what the ratios come from.
+type sidesDetail struct{ rates, p99 string }
+
+// measureSides measures both in turn, and compares those that were measured one after the other.
+func measureSides(ctx context.Context, empty, kept *side, o options) (ratios, p99s []float64, detail sidesDetail, err error) {
+	var rates, calls [2][]float64
+	for i := range o.rounds {
+		for at, s := range []*side{empty, kept} {
+			found, err := s.completeRunsAlone(ctx, []*side{kept, empty}[at], max(o.period, 5*time.Second))
+			if err != nil {
+				return nil, nil, detail, err
+			}
+			rates[at], calls[at] = append(rates[at], found.perSecond), append(calls[at], milliseconds(found.p99))
+		}
+		ratios, p99s = append(ratios, rates[0][i]/rates[1][i]), append(p99s, calls[1][i]/calls[0][i])
+		_, _ = fmt.Fprintf(o.verbose, "runs-sustained, round %d of %d: %.0f/s and %.0f/s, p99 %.1f ms and %.1f ms\n", i+1, o.rounds, rates[0][i], rates[1][i], calls[0][i], calls[1][i]) // progress only
+	}
+	detail.rates = fmt.Sprintf("%.0f/s against %.0f/s", medianOf(rates[0]), medianOf(rates[1]))
+	detail.p99 = fmt.Sprintf("%.1f ms against %.1f ms", medianOf(calls[1]), medianOf(calls[0]))
+	return ratios, p99s, detail, nil
+}
+
+// completeRunsAlone is completeRuns while the other side stands still.
+func (s *side) completeRunsAlone(ctx context.Context, other *side, period time.Duration) (found load, err error) {
+	goOn, err := other.standStill(ctx)
+	if err != nil {
+		return found, err
+	}
+	defer func() { err = errors.Join(err, goOn()) }()
+	return s.completeRuns(ctx, period)
 }
 
 // completeRuns starts runs, waits until the last of them has ended, and counts them by what
 // was acknowledged: counting rows takes long where there are millions.
-func (e *env) completeRuns(ctx context.Context, w workflow, period time.Duration) (load, error) {
+func (s *side) completeRuns(ctx context.Context, period time.Duration) (load, error) {
 	began := time.Now()
-	found, err := e.loadGateway(ctx, w.call, sustainedConnections, period)
+	found, err := s.loadGateway(ctx, s.workflow.call, sustainedConnections, period)
 	if err != nil {
 		return load{}, err
 	}
-	for {
-		var open bool
-		// The table of all runs has no index for this: looking through millions of rows would be a part of what is measured.
-		err := e.database.DB.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM live_runs WHERE tenant_id = $1)`, w.ID).Scan(&open)
-		if err != nil {
-			return load{}, err
-		}
-		if !open {
-			break
-		}
-		if !harness.Sleep(ctx, 5*time.Millisecond) {
-			return load{}, ctx.Err()
-		}
+	if err := s.database.awaitEnds(ctx, s.workflow.ID); err != nil {
+		return load{}, err
 	}
 	found.perSecond = float64(found.requests) / time.Since(began).Seconds()
 	return found, nil

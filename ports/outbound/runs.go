@@ -330,11 +330,17 @@ type LaneState struct {
 // LatestRuns is how many runs RunOrigins.Latest looks at: of those that none started, and of all.
 const LatestRuns = 100
 
+// RunOutline is what a run executes, on which engine, and how large it is as it is stored, in bytes.
+type RunOutline struct {
+	Source run.Source
+	Engine run.Engine
+	Size   int64
+}
+
 // RunOrigins finds what runs came from, without reading them.
 type RunOrigins interface {
-	// Of returns what a run executes, and how large it is as it is stored, in bytes.
-	// An unknown id is NotFound with the code run_not_found.
-	Of(ctx context.Context, scope tenant.Scope, id run.ID) (run.Source, int64, error)
+	// Of returns what a run came from. An unknown id is NotFound with the code run_not_found.
+	Of(ctx context.Context, scope tenant.Scope, id run.ID) (RunOutline, error)
 
 	// Latest returns the run of a version that was created last of those that have finished, and
 	// how large it is, as Of does; of any version of the workflow for an empty one. It looks at

@@ -73,11 +73,11 @@ func leaseEnds(f fixture) {
 func originOf(f fixture) {
 	r := f.started(f.tenant().ID())
 	f.read(func(ctx context.Context, st outbound.Stores) error {
-		version, size, err := st.Runs.Origins.Of(ctx, tenant.All(r.Tenant()), r.ID())
-		if version != r.Source() || size < int64(len(r.Payload())) || size > int64(len(r.Payload()))+1000 {
-			f.Errorf("it is of version %s and %d bytes large", version, size)
+		outline, err := st.Runs.Origins.Of(ctx, tenant.All(r.Tenant()), r.ID())
+		if outline.Source != r.Source() || outline.Engine != r.Engine() || outline.Size < int64(len(r.Payload())) || outline.Size > int64(len(r.Payload()))+1000 {
+			f.Errorf("it comes from %v", outline)
 		}
-		_, _, absent := st.Runs.Origins.Of(ctx, tenant.All(f.tenant().ID()), r.ID())
+		_, absent := st.Runs.Origins.Of(ctx, tenant.All(f.tenant().ID()), r.ID())
 		f.wantError(absent, domain.NotFound, "run_not_found")
 		return err
 	})

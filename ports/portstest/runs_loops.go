@@ -206,10 +206,10 @@ func RunLoops(t *testing.T, open OpenStore) {
 				f.same(l.get(*one.Run.Summary().Index).State(), one.Run.State())
 			}
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				source, size, err := st.Runs.Origins.Of(ctx, tenant.All(parent.Tenant()), l.ids[1])
-				f.same(got.Source(), source)
-				if size < int64(len(payload)+len(`11`)+len(`{"o":1}`)) {
-					f.Errorf("it takes %d bytes", size)
+				outline, err := st.Runs.Origins.Of(ctx, tenant.All(parent.Tenant()), l.ids[1])
+				f.same(got.Source(), outline.Source)
+				if outline.Size < int64(len(payload)+len(`11`)+len(`{"o":1}`)) {
+					f.Errorf("it takes %d bytes", outline.Size)
 				}
 				return err
 			})

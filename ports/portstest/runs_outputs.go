@@ -79,9 +79,9 @@ func LargeOutputs(t *testing.T, open OpenStore) {
 			}
 			f.same(r.State(), leased[0].Run.State())
 			err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				_, size, err := st.Runs.Origins.Of(ctx, tenant.All(owner), r.ID())
-				if size != want {
-					f.Errorf("the size is %d, not %d", size, want)
+				outline, err := st.Runs.Origins.Of(ctx, tenant.All(owner), r.ID())
+				if outline.Size != want {
+					f.Errorf("the size is %d, not %d", outline.Size, want)
 				}
 				return err
 			})

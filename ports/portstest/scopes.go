@@ -192,8 +192,8 @@ var runQuestions = map[string]scopeQuestion{
 		return id, err
 	},
 	"Origins.Of": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
-		version, _, err := st.Runs.Origins.Of(ctx, scope, of.run)
-		return version, err
+		outline, err := st.Runs.Origins.Of(ctx, scope, of.run)
+		return outline.Source, err
 	},
 }
 

@@ -18,20 +18,22 @@ type origins struct{ *unit }
 var _ outbound.RunOrigins = origins{}
 
 // Of reads lengths only.
-func (s origins) Of(ctx context.Context, scope tenant.Scope, id run.ID) (run.Source, int64, error) {
+func (s origins) Of(ctx context.Context, scope tenant.Scope, id run.ID) (outbound.RunOutline, error) {
 	in, args := core.Within(scope, core.ByWorkflow("workflow_id"), string(id))
 	var row struct {
 		Version  string  `db:"workflow_version_id"`
 		Snapshot *string `db:"snapshot_id"`
 		Loop     string  `db:"loop"`
+		Engine   string  `db:"engine"`
 		Size     int64   `db:"size"`
 	}
-	err := s.ReadRow(ctx, "find the origin of a run", &row, `SELECT workflow_version_id, snapshot_id, `+loopColumn+` AS loop, `+wholeSize+` AS size
+	err := s.ReadRow(ctx, "find the origin of a run", &row, `SELECT workflow_version_id, snapshot_id, `+loopColumn+` AS loop, engine, `+wholeSize+` AS size
 		FROM runs WHERE tenant_id = $1 AND id = $2`+in, args...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return run.Source{}, 0, core.NotFound(err, "run_not_found", "There is no such run.")
+		return outbound.RunOutline{}, core.NotFound(err, "run_not_found", "There is no such run.")
 	}
-	return run.Source{Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot), Loop: workflow.NodeID(row.Loop)}, row.Size, err
+	source := run.Source{Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot), Loop: workflow.NodeID(row.Loop)}
+	return outbound.RunOutline{Source: source, Engine: run.Engine(row.Engine), Size: row.Size}, err
 }
 
 // Latest reads the newest entries of one index, and their rows. Items, which may be all of the
