@@ -32,9 +32,10 @@ func newEnv(ctx context.Context, o options) (e *env, err error) {
 		return nil, err
 	}
 	e = &env{dir: dir, wrk: wrk}
+	begun := e // e is nil where an error is returned
 	defer func() {
 		if err != nil {
-			e.close()
+			begun.close()
 		}
 	}()
 	// PostgreSQL may run as another user and has to pass through; the files in here
