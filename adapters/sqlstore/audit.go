@@ -19,7 +19,10 @@ type auditLog struct{ *unit }
 
 var _ outbound.AuditLog = auditLog{}
 
-const auditColumns = `tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said, seq, hash`
+const (
+	waitingColumns = `tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said`
+	auditColumns   = waitingColumns + `, seq, hash`
+)
 
 type auditRow struct {
 	Tenant     string    `db:"tenant_id"`
@@ -117,30 +120,33 @@ func (s auditLog) Append(ctx context.Context, entries ...audit.Entry) error {
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode audit entries: %w", err))
 	}
-	const columns = `tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said`
 	var defined []core.Column
-	for name := range strings.SplitSeq(columns, ", ") {
+	for name := range strings.SplitSeq(waitingColumns, ", ") {
 		defined = append(defined, core.Column{Name: name, Time: name == "at"})
 	}
-	_, err = s.Exec(ctx, "append to the audit log", `INSERT INTO audit_entries (`+columns+`) SELECT `+columns+` FROM `+s.store.dialect.Rows(1, defined...), string(text))
+	_, err = s.Exec(ctx, "append to the audit log", `INSERT INTO audit_waiting (`+waitingColumns+`) SELECT `+waitingColumns+` FROM `+s.store.dialect.Rows(1, defined...), string(text))
 	return err
 }
 
-// Erase writes what is left of the values.
+// Erase writes what is left of the values. An entry that is sealed meanwhile is looked for where it comes from first.
 func (s auditLog) Erase(ctx context.Context, e audit.Entry) error {
 	said, err := encodeSaid(e.Values)
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode audit entry: %w", err))
 	}
-	_, err = s.Exec(ctx, "erase values in the audit log", `UPDATE audit_entries SET said = $1 WHERE tenant_id = $2 AND id = $3`, said, string(e.Tenant), string(e.ID))
-	return err
+	for _, table := range []string{"audit_waiting", "audit_entries"} {
+		if _, err = s.Exec(ctx, "erase values in the audit log", `UPDATE `+table+` SET said = $1 WHERE tenant_id = $2 AND id = $3`, said, string(e.Tenant), string(e.ID)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // auditSorted holds the only order there is, which is also the one by default.
 var auditSorted = map[string]string{"at": "at", domain.DefaultSortField: "at"}
 
 func auditList(owner tenant.ID, f audit.Filter) *core.List {
-	l := core.NewList("audit_entries", auditColumns, tenant.All(owner), core.ScopeCondition{}, auditSorted)
+	l := core.NewList("audit_log", auditColumns, tenant.All(owner), core.ScopeCondition{}, auditSorted)
 	for _, one := range []struct{ column, value string }{{"actor_id", f.Actor}, {"action", f.Action}, {"target_id", f.Target}} {
 		if one.value != "" {
 			l.Equal(one.column, one.value)
@@ -173,12 +179,15 @@ func auditPage(l *core.List, q domain.Query) (page, count string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	count = `SELECT coalesce((SELECT seq - pruned_seq FROM audit_heads WHERE tenant_id = $1), 0) + (SELECT count(*) FROM audit_entries WHERE tenant_id = $1 AND seq IS NULL)`
-	from := ` FROM audit_entries WHERE tenant_id = $1`
+	waiting := `(SELECT count(*) FROM audit_waiting WHERE tenant_id = $1`
+	count = `SELECT coalesce((SELECT seq - pruned_seq FROM audit_heads WHERE tenant_id = $1), 0) + ` + waiting + `)`
+	where := ` WHERE tenant_id = $1`
 	if len(l.Where) > 0 {
-		from += ` AND ` + strings.Join(l.Where, " AND ")
-		count = `SELECT count(*)` + from
+		among := ` AND ` + strings.Join(l.Where, " AND ")
+		where += among
+		count = `SELECT (SELECT count(*) FROM audit_entries` + where + `) + ` + waiting + among + `)`
 	}
+	from := ` FROM audit_log` + where
 	return `SELECT ` + l.Columns + `, (` + count + `) AS total, '' AS stamp` + from + order + l.Limit(q), count, nil
 }
 
@@ -192,13 +201,13 @@ func (s auditLog) After(ctx context.Context, owner tenant.ID, f audit.Filter, pl
 	for _, one := range l.Where {
 		condition += " AND " + one
 	}
-	return s.entries(ctx, condition+` ORDER BY at, id LIMIT `+l.Arg(limit), l.Args...)
+	return s.entries(ctx, auditColumns+` FROM audit_log WHERE `+condition+` ORDER BY at, id LIMIT `+l.Arg(limit), l.Args...)
 }
 
-// entries reads the entries that fit.
-func (s auditLog) entries(ctx context.Context, condition string, args ...any) ([]audit.Entry, error) {
+// entries reads entries by what follows SELECT.
+func (s auditLog) entries(ctx context.Context, query string, args ...any) ([]audit.Entry, error) {
 	var rows []auditRow
-	if err := s.ReadRows(ctx, "read the audit log", &rows, `SELECT `+auditColumns+` FROM audit_entries WHERE `+condition, args...); err != nil {
+	if err := s.ReadRows(ctx, "read the audit log", &rows, `SELECT `+query, args...); err != nil {
 		return nil, err
 	}
 	all := make([]audit.Entry, len(rows))

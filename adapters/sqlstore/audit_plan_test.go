@@ -37,7 +37,8 @@ func fillLog(t *testing.T, store *sqlstore.Store, db *sql.DB) {
 		}
 	}
 	for _, statement := range []string{
-		`UPDATE audit_entries SET seq = CAST(substr(id, 5) AS bigint), hash = ''`,
+		`INSERT INTO audit_entries SELECT tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said, CAST(substr(id, 5) AS bigint), '' FROM audit_waiting`,
+		`DELETE FROM audit_waiting`,
 		fmt.Sprintf(`INSERT INTO audit_heads (tenant_id, seq, hash, pruned_seq, pruned_hash) VALUES ('tenant_1', %d, '', 0, '')`, auditEntries),
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -90,7 +91,7 @@ func TestAPageOfTheAuditLogReadsAsMuchAsThereIsOnIt(t *testing.T) {
 		t.Parallel()
 		store, db := plantest.Filled(t, nil)
 		fillLog(t, store, db)
-		if _, err := db.ExecContext(t.Context(), "VACUUM ANALYZE audit_entries, audit_heads"); err != nil {
+		if _, err := db.ExecContext(t.Context(), "VACUUM ANALYZE audit_entries, audit_waiting, audit_heads"); err != nil {
 			t.Fatal(err)
 		}
 		for name, f := range auditFilters() {
@@ -121,7 +122,7 @@ func TestAPageOfTheAuditLogReadsAsMuchAsThereIsOnIt(t *testing.T) {
 				t.Errorf("%s is read by\n%s", name, plan)
 			}
 			if index = "COVERING INDEX " + index; f == (audit.Filter{}) {
-				index = "INDEX audit_entries_unsealed"
+				index = "PRIMARY KEY"
 			}
 			if plan := plantest.SQLitePlan(t, db, count, args[:len(args)-2]); !strings.Contains(plan, "USING "+index+" ") {
 				t.Errorf("%s is counted by\n%s", name, plan)

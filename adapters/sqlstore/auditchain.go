@@ -44,11 +44,11 @@ func (row headRow) restore() audit.Head {
 	return h
 }
 
-// logsWith is a query for whose entries fit a condition, beginning with one: it goes from one log to the next in an index, not through all entries.
-func logsWith(condition, first string) string {
+// logsIn is a query for whose entries are in a table, beginning behind one: it goes from one log to the next in an index, not through all entries.
+func logsIn(table, behind string) string {
 	return `WITH RECURSIVE logs (id) AS (
-			SELECT min(tenant_id) FROM audit_entries WHERE ` + condition + first + `
-			UNION ALL SELECT (SELECT min(l.tenant_id) FROM audit_entries l WHERE ` + condition + ` AND l.tenant_id > logs.id) FROM logs WHERE logs.id IS NOT NULL
+			SELECT min(tenant_id) FROM ` + table + behind + `
+			UNION ALL SELECT (SELECT min(l.tenant_id) FROM ` + table + ` l WHERE l.tenant_id > logs.id) FROM logs WHERE logs.id IS NOT NULL
 		) `
 }
 
@@ -58,8 +58,8 @@ func (s auditSealing) Unsealed(ctx context.Context, limit int) ([]outbound.Audit
 		Tenant string       `db:"tenant_id"`
 		Since  core.Instant `db:"since"`
 	}
-	err := s.ReadRows(ctx, "look for entries to seal", &rows, logsWith("seq IS NULL", "")+`SELECT tenant_id, since FROM (
-			SELECT logs.id AS tenant_id, (SELECT min(e.at) FROM audit_entries e WHERE e.tenant_id = logs.id AND e.seq IS NULL) AS since FROM logs WHERE logs.id IS NOT NULL
+	err := s.ReadRows(ctx, "look for entries to seal", &rows, logsIn("audit_waiting", "")+`SELECT tenant_id, since FROM (
+			SELECT logs.id AS tenant_id, (SELECT min(e.at) FROM audit_waiting e WHERE e.tenant_id = logs.id) AS since FROM logs WHERE logs.id IS NOT NULL
 		) AS waiting WHERE since IS NOT NULL ORDER BY since, tenant_id LIMIT $1`, limit)
 	all := make([]outbound.AuditBacklog, len(rows))
 	for i, row := range rows {
@@ -72,7 +72,7 @@ func (s auditSealing) Unsealed(ctx context.Context, limit int) ([]outbound.Audit
 func (s auditSealing) Hold(ctx context.Context, owner tenant.ID) (head audit.Head, ok bool, err error) {
 	var none audit.Hash
 	_, err = s.Exec(ctx, "begin a chain", `INSERT INTO audit_heads (tenant_id, seq, hash, pruned_seq, pruned_hash)
-		SELECT e.tenant_id, 0, $2, 0, $2 FROM audit_entries e WHERE e.tenant_id = $1 LIMIT 1 ON CONFLICT (tenant_id) DO NOTHING`, string(owner), none[:])
+		SELECT e.tenant_id, 0, $2, 0, $2 FROM audit_log e WHERE e.tenant_id = $1 LIMIT 1 ON CONFLICT (tenant_id) DO NOTHING`, string(owner), none[:])
 	if err != nil {
 		return head, false, err
 	}
@@ -84,14 +84,15 @@ func (s auditSealing) Hold(ctx context.Context, owner tenant.ID) (head audit.Hea
 	return rows[0].restore(), true, nil
 }
 
-// Next reads entries that wait.
+// Next reads entries that wait. Values that are being erased are waited for, in that their entries are left out.
 func (s auditSealing) Next(ctx context.Context, owner tenant.ID, limit int) ([]audit.Entry, error) {
-	return auditLog(s).entries(ctx, `tenant_id = $1 AND seq IS NULL ORDER BY at, id LIMIT $2`, string(owner), limit)
+	return auditLog(s).entries(ctx, waitingColumns+`, NULL AS seq, NULL AS hash FROM audit_waiting WHERE tenant_id = $1 ORDER BY at, id LIMIT $2`+s.store.dialect.ClaimRows, string(owner), limit)
 }
 
 // sealedRow is a row of [core.Dialect.Rows].
 type sealedRow struct {
 	Tenant string `json:"tenant_id"`
+	At     string `json:"at"`
 	ID     string `json:"id"`
 	Seq    string `json:"seq"`
 	Hash   string `json:"hash"`
@@ -99,24 +100,31 @@ type sealedRow struct {
 
 var errSealedMeanwhile = errors.New("entries of the audit log were sealed or deleted meanwhile")
 
-// Seal keeps places and hashes.
+// Seal moves entries to those that have a place and a hash. Nobody else changes them meanwhile: Next has claimed them.
 func (s auditSealing) Seal(ctx context.Context, head audit.Head, entries []audit.Entry) error {
 	rows := make([]sealedRow, len(entries))
 	for i, e := range entries {
-		rows[i] = sealedRow{string(e.Tenant), string(e.ID), strconv.FormatInt(e.Sequence, 10), `\x` + e.Hash.String()}
+		rows[i] = sealedRow{string(e.Tenant), e.At.UTC().Format(core.TimeFormat), string(e.ID), strconv.FormatInt(e.Sequence, 10), `\x` + e.Hash.String()}
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode places in a chain: %w", err))
 	}
-	n, err := s.Exec(ctx, "seal entries", `UPDATE audit_entries AS e SET seq = CAST(r.seq AS bigint), hash = r.hash FROM `+
-		s.store.dialect.Rows(1, core.Column{Name: "tenant_id"}, core.Column{Name: "id"}, core.Column{Name: "seq"}, core.Column{Name: "hash", Bytes: true})+
-		` WHERE e.tenant_id = r.tenant_id AND e.id = r.id AND e.seq IS NULL`, string(text))
+	given := s.store.dialect.Rows(1, core.Column{Name: "tenant_id"}, core.Column{Name: "at", Time: true}, core.Column{Name: "id"}, core.Column{Name: "seq"}, core.Column{Name: "hash", Bytes: true})
+	n, err := s.Exec(ctx, "seal entries", `INSERT INTO audit_entries (`+auditColumns+`)
+		SELECT w.tenant_id, w.id, w.at, w.actor_kind, w.actor_id, w.action, w.target_kind, w.target_id, w.request_id, w.said, CAST(r.seq AS bigint), r.hash
+		FROM `+given+` JOIN audit_waiting w ON w.tenant_id = r.tenant_id AND w.at = r.at AND w.id = r.id`, string(text))
 	if err != nil {
 		return err
 	}
 	if int(n) < len(entries) {
 		return s.Fail(&core.Collision{Cause: errSealedMeanwhile})
+	}
+	if _, err := s.Exec(ctx, "remove what was sealed from what waits", `DELETE FROM audit_waiting WHERE (tenant_id, at, id) IN (SELECT r.tenant_id, r.at, r.id FROM `+given+`)`, string(text)); err != nil {
+		return err
+	}
+	if s.store.EntriesSealed != nil {
+		s.store.EntriesSealed(len(entries))
 	}
 	return auditChain(s).keep(ctx, head)
 }
@@ -146,10 +154,10 @@ func (s auditChain) Head(ctx context.Context, owner tenant.ID) (audit.Head, erro
 func (s auditChain) Heads(ctx context.Context, behind *tenant.ID, limit int) ([]audit.Head, error) {
 	first, condition, args := ``, ``, []any{limit}
 	if behind != nil {
-		first, condition, args = ` AND tenant_id > $2`, ` WHERE c.tenant_id > $2`, append(args, string(*behind))
+		first, condition, args = ` WHERE tenant_id > $2`, ` WHERE c.tenant_id > $2`, append(args, string(*behind))
 	}
 	var rows []headRow
-	err := s.ReadRows(ctx, "read heads of chains", &rows, logsWith("seq IS NOT NULL", first)+`SELECT c.tenant_id, coalesce(h.seq, 0) AS seq, h.hash, coalesce(h.pruned_seq, 0) AS pruned_seq, h.pruned_hash, h.pruned_at
+	err := s.ReadRows(ctx, "read heads of chains", &rows, logsIn("audit_entries", first)+`SELECT c.tenant_id, coalesce(h.seq, 0) AS seq, h.hash, coalesce(h.pruned_seq, 0) AS pruned_seq, h.pruned_hash, h.pruned_at
 		FROM (SELECT tenant_id FROM audit_heads UNION SELECT id FROM logs WHERE id IS NOT NULL) c
 		LEFT JOIN audit_heads h ON h.tenant_id = c.tenant_id`+condition+` ORDER BY c.tenant_id LIMIT $1`, args...)
 	all := make([]audit.Head, len(rows))
@@ -161,7 +169,7 @@ func (s auditChain) Heads(ctx context.Context, behind *tenant.ID, limit int) ([]
 
 // Sealed reads a part of a chain.
 func (s auditChain) Sealed(ctx context.Context, owner tenant.ID, behind int64, limit int) ([]audit.Entry, error) {
-	return auditLog(s).entries(ctx, `tenant_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`, string(owner), behind, limit)
+	return auditLog(s).entries(ctx, auditColumns+` FROM audit_entries WHERE tenant_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`, string(owner), behind, limit)
 }
 
 // Aged reads whose entries are old. Of each log it looks at the oldest one.
@@ -191,11 +199,8 @@ func (s auditChain) Prune(ctx context.Context, behind int64, head audit.Head) er
 // Sweep removes what is left of tenants that are gone. Whose logs there are it finds by going from one to the next in
 // the index, not through all entries.
 func (s auditChain) Sweep(ctx context.Context) (removed int, err error) {
-	for _, table := range []string{"audit_heads", "audit_entries"} {
-		n, err := s.ExecSlow(ctx, "sweep the audit log", `WITH RECURSIVE logs (id) AS (
-				SELECT min(tenant_id) FROM `+table+` WHERE tenant_id > ''
-				UNION ALL SELECT (SELECT min(l.tenant_id) FROM `+table+` l WHERE l.tenant_id > logs.id) FROM logs WHERE logs.id IS NOT NULL
-			) DELETE FROM `+table+` WHERE tenant_id IN (SELECT logs.id FROM logs WHERE logs.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = logs.id))`)
+	for _, table := range []string{"audit_heads", "audit_waiting", "audit_entries"} {
+		n, err := s.ExecSlow(ctx, "sweep the audit log", logsIn(table, ` WHERE tenant_id > ''`)+`DELETE FROM `+table+` WHERE tenant_id IN (SELECT logs.id FROM logs WHERE logs.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = logs.id))`)
 		if err != nil {
 			return 0, err
 		}

@@ -26,6 +26,10 @@ type Store struct {
 	// any number. It is set before the store is used.
 	BytesKept int64
 
+	// EntriesSealed is called with how many rows of audit_waiting a unit has removed; nil where nobody wants to
+	// know. It is set before the store is used.
+	EntriesSealed func(rows int)
+
 	dialect Dialect
 	turns   scheduleTurns
 }

@@ -35,13 +35,13 @@ func (r *recordChange) prepare(ctx context.Context, e *env) error {
 	}
 	script := "\\set i :i + 1\n\\set n :i * 100 + :client_id\nBEGIN;\n"
 	for _, table := range []struct {
-		name    string
-		instead map[string]string
+		name, like string
+		instead    map[string]string
 	}{
-		{"sub_tenants", map[string]string{"id": "'st_' || lpad(CAST(:n AS text), 26, '0')", "sub_tenant_id": "'st_' || lpad(CAST(:n AS text), 26, '0')"}},
-		{"audit_entries", map[string]string{"id": "'aud_' || lpad(CAST(:n AS text), 26, '0')", "seq": "NULL", "hash": "NULL"}},
+		{"sub_tenants", "LIKE sub_tenants INCLUDING ALL", map[string]string{"id": "'st_' || lpad(CAST(:n AS text), 26, '0')", "sub_tenant_id": "'st_' || lpad(CAST(:n AS text), 26, '0')"}},
+		{"audit_log", "LIKE audit_log, PRIMARY KEY (tenant_id, at, id)", map[string]string{"id": "'aud_' || lpad(CAST(:n AS text), 26, '0')", "seq": "NULL", "hash": "NULL"}},
 	} {
-		if err := e.database.exec(ctx, `CREATE TABLE IF NOT EXISTS bench_`+table.name+` (LIKE `+table.name+` INCLUDING ALL)`); err != nil {
+		if err := e.database.exec(ctx, `CREATE TABLE IF NOT EXISTS bench_`+table.name+` (`+table.like+`)`); err != nil {
 			return err
 		}
 		columns, values, err := literalRow(ctx, e.database.DB, table.name, ten.ID, table.instead)
@@ -61,7 +61,7 @@ func (r *recordChange) baseline(ctx context.Context, period time.Duration) (load
 
 // gateway also counts the entries: each acknowledged change must have one.
 func (r *recordChange) gateway(ctx context.Context, period time.Duration) (load, error) {
-	before, err := r.env.database.count(ctx, "audit_entries")
+	before, err := r.env.database.count(ctx, "audit_log")
 	if err != nil {
 		return load{}, err
 	}
@@ -69,7 +69,7 @@ func (r *recordChange) gateway(ctx context.Context, period time.Duration) (load,
 	if err != nil {
 		return load{}, err
 	}
-	after, err := r.env.database.count(ctx, "audit_entries")
+	after, err := r.env.database.count(ctx, "audit_log")
 	if err == nil && after-before < found.requests {
 		err = fmt.Errorf("%d changes were acknowledged, and %d have an entry", found.requests, after-before)
 	}

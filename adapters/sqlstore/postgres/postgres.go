@@ -138,9 +138,11 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 	if answers != nil {
 		store.AllowSlowStatements = answers.suspend
 	}
-	cleaning, stop := startVacuum(db)
-	store.Runs.LiveRunsChanged = cleaning.changed
-	store.BeforeClose(stop)
+	liveRuns, stop := startVacuum(db, "live_runs", countNewRuns(db))
+	store.Runs.LiveRunsChanged = liveRuns.changed
+	waiting, stopWaiting := startVacuum(db, "audit_waiting", func(context.Context) {})
+	store.EntriesSealed = waiting.changed
+	store.BeforeClose(func() { stop(); stopWaiting() })
 	return store, nil
 }
 

@@ -21,7 +21,7 @@ WITH asked AS (
     WHERE outcomes.created_at <= excluded.created_at - make_interval(secs => $24)
     RETURNING tenant_id, scope, key
 ), recorded AS (
-    INSERT INTO audit_entries (tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said)
+    INSERT INTO audit_waiting (tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said)
     SELECT tenant_id, audit_id, created_at, actor_kind, actor_id, action, target_kind, id, request_id, said
     FROM asked a
     WHERE a.audit_id <> '' AND (a.key = '' OR EXISTS (SELECT FROM claimed c WHERE c.tenant_id = a.tenant_id AND c.scope = a.scope AND c.key = a.key))

@@ -9,10 +9,9 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// Every claim passes over the entries that changed live runs have left in the indexes, which
-// autovacuum removes once a minute: at two thousand runs a second that would be hundreds of
-// thousands of them. So each process vacuums the table, which is small, after a number of changes
-// of its own.
+// Who looks for the next live run, or for the next entry of the audit log to seal, passes over what those before
+// have left in the index, which autovacuum removes once a minute: at two thousand a second that would be hundreds of
+// thousands of them. So each process vacuums these tables, which are small, after a number of changes of its own.
 const (
 	vacuumAfter = 5000 // changed rows
 	vacuumPause = time.Second
@@ -21,7 +20,7 @@ const (
 
 // SKIP_LOCKED leaves it to another process that is at it. INDEX_CLEANUP does not wait until many
 // pages have something to remove.
-const vacuumLiveRuns = `VACUUM (SKIP_LOCKED, INDEX_CLEANUP ON) live_runs`
+const vacuumQueue = `VACUUM (SKIP_LOCKED, INDEX_CLEANUP ON) `
 
 // runsHaveGrown says whether runs take ten times the pages that they had when PostgreSQL last counted them. As long
 // as they look few, every index with the tenant seems as good as the primary key, and a run is looked
@@ -31,7 +30,7 @@ const (
 	analyzeRuns   = `ANALYZE (SKIP_LOCKED) runs`
 )
 
-// vacuum counts changed live runs, and vacuums their table; it has runs counted while they are new.
+// vacuum counts changed rows of a table, and vacuums it.
 type vacuum struct {
 	changes atomic.Int64
 	due     chan struct{}
@@ -48,8 +47,8 @@ func (v *vacuum) changed(rows int) {
 	}
 }
 
-// startVacuum runs until stop is called.
-func startVacuum(db *sqlx.DB) (v *vacuum, stop func()) {
+// startVacuum vacuums a table until stop is called, and calls after each time.
+func startVacuum(db *sqlx.DB, table string, after func(ctx context.Context)) (v *vacuum, stop func()) {
 	v = &vacuum{due: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -62,13 +61,10 @@ func startVacuum(db *sqlx.DB) (v *vacuum, stop func()) {
 			}
 			v.changes.Store(0)
 			began := time.Now()
-			// Where it fails, or takes too long for the table, claims get slower until autovacuum
+			// Where it fails, or takes too long for the table, looking for the next gets slower until autovacuum
 			// has done it.
-			_, _ = db.ExecContext(ctx, vacuumLiveRuns)
-			var grown bool
-			if err := db.GetContext(ctx, &grown, runsHaveGrown); err == nil && grown {
-				_, _ = db.ExecContext(ctx, analyzeRuns)
-			}
+			_, _ = db.ExecContext(ctx, vacuumQueue+table)
+			after(ctx)
 			select {
 			case <-ctx.Done():
 			case <-time.After(max(vacuumPause, vacuumRest*time.Since(began))):
@@ -78,5 +74,15 @@ func startVacuum(db *sqlx.DB) (v *vacuum, stop func()) {
 	return v, func() {
 		cancel()
 		running.Wait()
+	}
+}
+
+// countNewRuns returns what has runs counted while they are new.
+func countNewRuns(db *sqlx.DB) func(ctx context.Context) {
+	return func(ctx context.Context) {
+		var grown bool
+		if err := db.GetContext(ctx, &grown, runsHaveGrown); err == nil && grown {
+			_, _ = db.ExecContext(ctx, analyzeRuns)
+		}
 	}
 }

@@ -17,7 +17,7 @@ func TestRunsAreCountedWhileTheyAreNew(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	db.MustExecContext(t.Context(), `CREATE TABLE live_runs (id text); CREATE TABLE runs (id text) WITH (autovacuum_enabled = false)`)
-	v, stop := startVacuum(db)
+	v, stop := startVacuum(db, "live_runs", countNewRuns(db))
 	defer stop()
 	for _, rows := range []int{2000, 50_000} {
 		db.MustExecContext(t.Context(), `INSERT INTO runs SELECT n::text FROM generate_series(1, $1 - (SELECT count(*) FROM runs)) n`, rows)
