@@ -24,10 +24,9 @@ func (s Step) MayBeKept() bool {
 	return inside && !slices.ContainsFunc(s.History, func(e Entry) bool { return e.Type == EntryNodeWaiting })
 }
 
-// encodedFact is one line of what [EncodeFact] writes. One of the pointers is set, or none for the time.
+// encodedFact is one line of what [EncodeFact] writes. One of the pointers is set, or none for [TimeReached].
 type encodedFact struct {
 	At        int64             `json:"at"` // Unix milliseconds
-	Started   *struct{}         `json:"started,omitempty"`
 	Completed *encodedCompleted `json:"completed,omitempty"`
 	Failed    *encodedFailed    `json:"failed,omitempty"`
 }
@@ -51,13 +50,11 @@ type encodedFailed struct {
 	Redacted   bool            `json:"redacted,omitempty"`
 }
 
-// EncodeFact returns a fact as a line for [DecodeFacts]. Only [Started], [TimeReached], [AttemptCompleted]
-// and [AttemptFailed] have one; ok is false for the others, and where an output is no value.
+// EncodeFact returns a fact as a line for [DecodeFacts]. Only [TimeReached], [AttemptCompleted] and
+// [AttemptFailed] have one; ok is false for the others, and where an output is no value.
 func EncodeFact(f PastFact) (line []byte, ok bool) {
 	e := encodedFact{At: f.At.UnixMilli()}
 	switch f := f.Fact.(type) {
-	case Started:
-		e.Started = new(struct{})
 	case TimeReached:
 	case AttemptCompleted:
 		output, err := WriteValue(f.Output)
@@ -92,8 +89,6 @@ func DecodeFacts(lines []byte) ([]PastFact, error) {
 
 func (e encodedFact) fact() Fact {
 	switch {
-	case e.Started != nil:
-		return Started{}
 	case e.Completed != nil:
 		c := e.Completed
 		return AttemptCompleted{Node: c.Node, Attempt: c.Attempt, Output: c.Output, Log: c.Log, Redacted: c.Redacted}

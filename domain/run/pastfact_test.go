@@ -13,7 +13,6 @@ import (
 func TestFactsAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	facts := []run.PastFact{
-		{At: noon, Fact: run.Started{}},
 		{At: noon.Add(time.Millisecond), Fact: run.TimeReached{}},
 		{At: noon, Fact: run.AttemptCompleted{Node: "n <1>", Attempt: 2, Output: json.RawMessage(`{"a":"line\n","b":1.50}`), Log: []string{"l\u2028"}, Redacted: true}},
 		{At: noon, Fact: run.AttemptCompleted{Node: "n", Attempt: 1, Output: json.RawMessage(`null`)}},
@@ -41,7 +40,7 @@ func TestFactsAreReadAsTheyWereWritten(t *testing.T) {
 
 func TestFactsThatTheDatabaseHasToKnowAreNotWritten(t *testing.T) {
 	t.Parallel()
-	for _, f := range []run.Fact{run.CancelRequested{}, run.RetryRequested{}, run.AttemptPaused{Node: "n"}, run.AttemptCalled{Node: "n"}, run.EventArrived{}, run.Resumed{}, run.AttemptCompleted{Node: "n", Output: make(chan int)}} {
+	for _, f := range []run.Fact{run.Started{}, run.CancelRequested{}, run.RetryRequested{}, run.AttemptPaused{Node: "n"}, run.AttemptCalled{Node: "n"}, run.EventArrived{}, run.Resumed{}, run.AttemptCompleted{Node: "n", Output: make(chan int)}} {
 		if line, ok := run.EncodeFact(run.PastFact{At: noon, Fact: f}); ok {
 			t.Errorf("%T is written as %s", f, line)
 		}
