@@ -147,16 +147,23 @@ func (w *env) hangsAt(id workflow.NodeID) (begun <-chan struct{}) {
 	return came
 }
 
+// hangingRun starts a run of a line of calls that is handed over to a relay, and returns it once the call of a node hangs.
+func (w *env) hangingRun(letters string, at workflow.NodeID) (id run.ID, relay *fixture.Relay) {
+	w.Helper()
+	relay = new(fixture.Relay)
+	w.HandOverTo(relay)
+	begun := w.hangsAt(at)
+	w.StartWorker()
+	id = w.Accept(w.lineOfCalls(letters), 1, fixture.RunOptions{})[0]
+	await(w, begun, "the call of "+string(at)+" begins")
+	return id, relay
+}
+
 // What runs do between two pauses costs the database one statement, however many calls that is; whoever looks finds it all.
 func TestTheEngineKeepsWhatARunDoesUntilSomebodyLooks(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(w *env) {
-		relay := new(fixture.Relay)
-		w.HandOverTo(relay)
-		begun := w.hangsAt("e")
-		w.StartWorker()
-		id := w.Accept(w.lineOfCalls("abcdef"), 1, fixture.RunOptions{})[0]
-		await(w, begun, "the fifth call begins")
+		id, relay := w.hangingRun("abcdef", "e")
 		if r := w.Stored(id); r.Status() != run.StatusRunning || len(r.Executed()) != 0 || relay.Kept(id) != 4 {
 			w.Errorf("stored is a run that is %s and has executed %q; the engine keeps %d facts", r.Status(), r.Executed(), relay.Kept(id))
 		}
@@ -284,30 +291,21 @@ func TestWhatTheEngineDoesNotKeepIsRecorded(t *testing.T) {
 func TestARunIsReadAndCancelledWithWhatTheEngineKeeps(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(w *env) {
-		relay := new(fixture.Relay)
-		w.HandOverTo(relay)
-		begun := w.hangsAt("d")
-		w.StartWorker()
-		ids := w.Accept(w.lineOfCalls("abcd"), 1, fixture.RunOptions{})
-		await(w, begun, "the last call begins")
-		if n := len(w.Stored(ids[0]).Executed()); n != 0 {
+		id, _ := w.hangingRun("abcd", "d")
+		if n := len(w.Stored(id).Executed()); n != 0 {
 			w.Errorf("%d are stored before", n)
 		}
-		shown, err := w.Runs.Get(w.Context(), w.Caller, ids[0])
+		shown, err := w.Runs.Get(w.Context(), w.Caller, id)
 		if err != nil || len(shown.Run.Executed()) != 3 {
 			w.Fatalf("read are %q, %v", shown.Run.Executed(), err)
 		}
 	})
 	onEachStore(t, func(w *env) {
-		w.HandOverTo(new(fixture.Relay))
-		begun := w.hangsAt("d")
-		w.StartWorker()
-		ids := w.Accept(w.lineOfCalls("abcd"), 1, fixture.RunOptions{})
-		await(w, begun, "the last call begins")
-		if _, err := w.Runs.Cancel(w.Context(), w.Caller, domain.IdempotencyKey{}, ids[0], "enough"); err != nil {
+		id, _ := w.hangingRun("abcd", "d")
+		if _, err := w.Runs.Cancel(w.Context(), w.Caller, domain.IdempotencyKey{}, id, "enough"); err != nil {
 			w.Fatal(err)
 		}
-		if r := w.Stored(ids[0]); r.Status() != run.StatusCancelled || len(r.Executed()) != 3 {
+		if r := w.Stored(id); r.Status() != run.StatusCancelled || len(r.Executed()) != 3 {
 			w.Errorf("%s after %q", r.Status(), r.Executed())
 		}
 	})
