@@ -101,14 +101,21 @@ func newServer(t *testing.T) server {
 	return server{t, system.Random{}.ID("queue"), cipher, keyset{outbound.Keyset{Revision: 1, Wrapped: wrapped, Complete: true}}}
 }
 
-// start begins a process, which dies with the test or before: then nothing comes from it any more.
-func (s server) start(moveOn func(h inbound.HandedOver) inbound.MovedOn) (e *Engine, die func()) {
+// open is what a process has of the server at an address.
+func (s server) open(address string) *Engine {
 	s.Helper()
-	e, err := New(Options{Address: os.Getenv("SLUICE_TEST_TEMPORAL"), Namespace: "default", TaskQueue: s.queue})
+	e, err := New(Options{Address: address, Namespace: "default", TaskQueue: s.queue})
 	if err != nil {
 		s.Fatal(err)
 	}
 	e.KeepWith(s.cipher, s.keys)
+	return e
+}
+
+// start begins a process, which dies with the test or before: then nothing comes from it any more.
+func (s server) start(moveOn func(h inbound.HandedOver) inbound.MovedOn) (e *Engine, die func()) {
+	s.Helper()
+	e = s.open(os.Getenv("SLUICE_TEST_TEMPORAL"))
 	ctx, stop := context.WithCancel(context.Background())
 	go e.Serve(ctx, process{moveOn: moveOn}, 4, func(error) {})
 	return e, func() { stop(); e.Close() }

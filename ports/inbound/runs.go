@@ -187,12 +187,13 @@ type HandedOver struct {
 	Kept []byte
 
 	// Keep has the engine keep what the run has done since it was last recorded, in place of what it kept
-	// before: at most 64 KiB. It returns nil once that outlasts the process. After an error the run is recorded.
+	// before: at most 64 KiB. It returns nil once that outlasts the process, and an error once the call has returned
+	// and a newer lease came. After an error the run is recorded.
 	Keep func(ctx context.Context, kept []byte) error
 }
 
 // MovedOn says what came of a run that was handed over.
 type MovedOn struct {
-	Rests  bool // as Worker.IsAtRest says it: nothing is to be done before it is handed over again
+	Rests  bool // as Worker.IsAtRest says it: nothing is to be done before it is handed over again, and nothing kept
 	IsKept bool // whoever moves it on next is to be given what was kept last
 }
