@@ -70,12 +70,20 @@ func (s auditSealing) Unsealed(ctx context.Context, limit int) ([]outbound.Audit
 
 // Hold makes the head if there is none and there are entries, and claims it.
 func (s auditSealing) Hold(ctx context.Context, owner tenant.ID) (head audit.Head, ok bool, err error) {
+	if head, ok, err = s.claim(ctx, owner); ok || err != nil {
+		return head, ok, err
+	}
 	var none audit.Hash
-	_, err = s.Exec(ctx, "begin a chain", `INSERT INTO audit_heads (tenant_id, seq, hash, pruned_seq, pruned_hash)
+	n, err := s.Exec(ctx, "begin a chain", `INSERT INTO audit_heads (tenant_id, seq, hash, pruned_seq, pruned_hash)
 		SELECT e.tenant_id, 0, $2, 0, $2 FROM audit_log e WHERE e.tenant_id = $1 LIMIT 1 ON CONFLICT (tenant_id) DO NOTHING`, string(owner), none[:])
-	if err != nil {
+	if err != nil || n == 0 {
 		return head, false, err
 	}
+	return s.claim(ctx, owner)
+}
+
+// claim claims the head, if there is one that no other unit has.
+func (s auditSealing) claim(ctx context.Context, owner tenant.ID) (head audit.Head, ok bool, err error) {
 	var rows []headRow
 	err = s.ReadRows(ctx, "hold the head of a chain", &rows, `SELECT `+headColumns+` FROM audit_heads WHERE tenant_id = $1`+s.store.dialect.ClaimRows, string(owner))
 	if err != nil || len(rows) == 0 {
