@@ -74,6 +74,18 @@ func (f fixture) wantWhole(head audit.Head, all []audit.Entry) {
 	}
 }
 
+// wantErased wants no value of a log, and its chain whole.
+func (f fixture) wantErased(owner tenant.ID) {
+	f.Helper()
+	head, all := f.chain(owner)
+	f.wantWhole(head, all)
+	for _, e := range all {
+		if e.Erase(func(string) bool { return true }) > 0 {
+			f.Errorf("%s still has values", e.ID)
+		}
+	}
+}
+
 func entryIDs(entries []audit.Entry) []audit.ID {
 	ids := make([]audit.ID, len(entries))
 	for i, e := range entries {
@@ -243,6 +255,43 @@ func auditSealing(t *testing.T, open OpenStore) {
 				f.Error(diff)
 			}
 			f.wantWhole(head, chained)
+		},
+		"values that are erased while they wait stay so, and the chain is whole": func(f fixture) {
+			owner := f.tenant().ID()
+			e := entry(owner, 0, nil)
+			f.audited(e)
+			e.Erase(func(string) bool { return true })
+			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Audit.Log.Erase(ctx, e) })
+			f.seal(owner, 10)
+			f.wantErased(owner)
+		},
+		"values that are erased while others seal are lost by nobody": func(f fixture) {
+			owner := f.tenant().ID()
+			const entries = 30
+			all := make([]audit.Entry, entries)
+			for i := range all {
+				all[i] = entry(owner, i, nil)
+			}
+			f.audited(all...)
+			var both sync.WaitGroup
+			both.Go(func() {
+				for _, e := range all {
+					e.Erase(func(string) bool { return true })
+					f.write(func(ctx context.Context, st outbound.Stores) error { return st.Audit.Log.Erase(ctx, e) })
+				}
+			})
+			both.Go(func() {
+				for range entries {
+					f.seal(owner, 2)
+				}
+			})
+			both.Wait()
+			for f.seal(owner, 10) > 0 { // what was left out because it was being erased
+			}
+			if _, chained := f.chain(owner); len(chained) != entries {
+				f.Errorf("%d entries are sealed", len(chained))
+			}
+			f.wantErased(owner)
 		},
 		"of several who write and seal at once nothing is lost, and the chain is whole": func(f fixture) {
 			owner := f.tenant().ID()
