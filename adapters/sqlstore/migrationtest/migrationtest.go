@@ -72,6 +72,39 @@ func CountsLater(t *testing.T, db *sqlx.DB, provider *goose.Provider) {
 	}
 }
 
+// KeepsWaiting checks that entries of the audit log that are not sealed wait on, in both directions, and the others stay sealed.
+func KeepsWaiting(t *testing.T, db *sqlx.DB, provider *goose.Provider) {
+	if _, err := provider.UpTo(t.Context(), 65); err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range []string{`'aud_1', 1, 'h'`, `'aud_2', NULL, NULL`, `'aud_3', NULL, NULL`} {
+		_, err := db.ExecContext(t.Context(), `INSERT INTO audit_entries (tenant_id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said, id, seq, hash)
+			VALUES ('', '2026-01-01 00:00:00+00:00', 'key', 'key_1', 'createTrigger', 'trigger', 'trg_1', '', '[]', `+entry+`)`)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(what string) (ids []string) {
+		if err := db.SelectContext(t.Context(), &ids, what+" ORDER BY id"); err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	if _, err := provider.UpTo(t.Context(), 66); err != nil {
+		t.Fatal(err)
+	}
+	found := [][]string{read(`SELECT id FROM audit_entries`), read(`SELECT id FROM audit_waiting`), read(`SELECT id FROM audit_log`)}
+	if diff := cmp.Diff([][]string{{"aud_1"}, {"aud_2", "aud_3"}, {"aud_1", "aud_2", "aud_3"}}, found); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := provider.DownTo(t.Context(), 65); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"aud_2", "aud_3"}, read(`SELECT id FROM audit_entries WHERE seq IS NULL`)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Unreleased checks that a database from before the first release is refused, and stays as
 // it is. db and store are of the same new database.
 func Unreleased(t *testing.T, db *sql.DB, store *sqlstore.Store) {

@@ -23,6 +23,11 @@ func TestUsageIsCountedOnceThePreviousVersionHasEnded(t *testing.T) {
 	migrationtest.CountsLater(t, db, provider)
 }
 
+func TestEntriesOfTheAuditLogWaitOnAfterAMigration(t *testing.T) {
+	db, provider := migrating(t, pgtest.Start(t).Database(t))
+	migrationtest.KeepsWaiting(t, db, provider)
+}
+
 // migrating opens a database, and what migrates it.
 func migrating(t *testing.T, address string) (*sqlx.DB, *goose.Provider) {
 	t.Helper()

@@ -21,6 +21,11 @@ func TestUsageIsCountedOnceThePreviousVersionHasEnded(t *testing.T) {
 	migrationtest.CountsLater(t, db, provider)
 }
 
+func TestEntriesOfTheAuditLogWaitOnAfterAMigration(t *testing.T) {
+	db, provider := migrating(t)
+	migrationtest.KeepsWaiting(t, db, provider)
+}
+
 // migrating opens a database, and what migrates it.
 func migrating(t *testing.T) (*sqlx.DB, *goose.Provider) {
 	t.Helper()
