@@ -325,7 +325,11 @@ func TestARunThatComputesForLongIsInterrupted(t *testing.T) {
 			w.Until(id, "it has begun to compute", func(r *run.Run) bool { return len(r.Executed()) > 0 })
 			interrupt(w, id, stop)
 			stop()
-			if done := len(w.Get(id).Executed()); done == 0 || done == heavy {
+			most := heavy / 16 // of a node or two every few milliseconds: not many come after an interrupt
+			if start.Timeout > 0 {
+				most = heavy - 1
+			}
+			if done := len(w.Get(id).Executed()); done == 0 || done > most {
 				t.Errorf("%d of %d nodes were computed", done, heavy)
 			}
 		})

@@ -129,7 +129,7 @@ func TestHeadersThatNeverEndAreCutOff(t *testing.T) {
 	}
 	dripping.Wait()
 	for _, c := range slow[50:] {
-		if got := cutOff(t, c); got != "" && !strings.HasPrefix(got, "HTTP/1.1 408") {
+		if got := cutOff(t, c); got != "" { // as Go's server does where there is no whole request yet
 			t.Errorf("the gateway answered half a request with %q", got)
 		}
 	}
