@@ -16,7 +16,7 @@ CREATE TABLE audit_waiting (
     request_id  text NOT NULL,
     said        text NOT NULL,
     PRIMARY KEY (tenant_id, at, id)
-) WITHOUT ROWID;
+);
 INSERT INTO audit_waiting (tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said) SELECT tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said FROM audit_entries WHERE seq IS NULL;
 DELETE FROM audit_entries WHERE seq IS NULL;
 DROP INDEX audit_entries_unsealed;
