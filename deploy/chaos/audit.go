@@ -12,6 +12,7 @@ func (ev *evidence) audit(found *findings) {
 	ev.auditRuns(found)
 	ev.auditFamilies(found)
 	ev.auditEffects(found)
+	ev.auditRepeats(found)
 	ev.auditLanes(found)
 	ev.auditSchedules(found)
 	ev.auditEvents(found)

@@ -17,6 +17,7 @@ func sound() *evidence {
 	ev := &evidence{
 		scenarios: scenarios("http://receiver"), runs: make(map[string]*storedRun), effects: make(map[string]effect), delivered: make(map[string]deliveredEvent),
 		shown: make(map[string]apiRun), listed: make(map[string]listing), since: make(map[string]time.Time), until: noon.Add(2 * time.Minute),
+		disturbed: []span{{noon.Add(time.Second), noon.Add(time.Second)}},
 	}
 	for i := range 2 {
 		t := &tenant{name: fmt.Sprintf("t%d", i), id: fmt.Sprintf("tenant_%d", i), triggers: make(map[string]string)}
@@ -68,7 +69,9 @@ func (ev *evidence) order(t *tenant, n int, how string) *order {
 		steps = append(steps, entry{Type: "node.completed", Node: "charge"}, entry{Type: "node.completed", Node: "join"}, entry{Type: "run.completed"})
 	}
 	ev.keep(t, r, steps)
-	ev.effects[id+":charge"] = effect{callSource: callSource{t.id, id, "charge"}, attempts: 1, times: 1}
+	ev.effects[id+":charge"] = effect{
+		callSource: callSource{t.id, id, "charge"}, calls: []time.Time{noon, noon.Add(time.Millisecond)}, times: 2, lostAnswers: 1, failures: map[string]int{closedAfter: 1},
+	}
 	r.entity = "e"
 	shown := apiRun{ID: id, Status: r.status, EntityID: "e"}
 	ev.shown[id] = shown
@@ -86,7 +89,7 @@ func (ev *evidence) scheduled(t *tenant) {
 			id: id, tenant: t.id, trigger: t.triggers["schedule"], cause: "schedule", status: "completed", finished: true,
 			payload: fmt.Sprintf(`{"scheduledAt":"%s"}`, at.Format("2006-01-02T15:04:05.000Z")),
 		}, []entry{{Type: "run.started"}, {Type: "node.started", Node: "tick", Attempt: 1}, {Type: "node.completed", Node: "tick"}, {Type: "run.completed"}})
-		ev.effects[id+":tick"] = effect{callSource: callSource{t.id, id, "tick"}, attempts: 2, times: 2}
+		ev.effects[id+":tick"] = effect{callSource: callSource{t.id, id, "tick"}, calls: []time.Time{noon, noon.Add(2 * time.Second)}, times: 2}
 	}
 }
 
@@ -172,6 +175,12 @@ func TestEveryFaultIsFound(t *testing.T) {
 			e.times = 0
 			ev.effects[charged+":charge"] = e
 		}, effectHappens},
+		"a call that was made again for nothing": {func(ev *evidence) { ev.disturbed = nil }, repeatsExcused},
+		"a call that was made again twice for one disturbance": {func(ev *evidence) {
+			e := ev.effects["run_t0_at_1:tick"]
+			e.calls = append(e.calls, noon.Add(3*time.Second))
+			ev.effects["run_t0_at_1:tick"] = e
+		}, repeatsExcused},
 		"an effect under another key": {func(ev *evidence) {
 			ev.effects["run_t0_3:other"] = effect{callSource: callSource{"tenant_0", charged, "charge"}}
 		}, sameKey},

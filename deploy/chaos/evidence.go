@@ -24,6 +24,7 @@ type evidence struct {
 	listed    map[string]listing // what it lists for each tenant
 	since     map[string]time.Time
 	engine    string
+	disturbed []span    // when something ended, froze or was cut
 	until     time.Time // every instant of a schedule before it is to be dealt with
 }
 
@@ -95,7 +96,7 @@ func (e *env) evidence(ctx context.Context, orders []*order, until time.Time) (*
 	ev := &evidence{
 		orders: orders, tenants: e.tenants, scenarios: e.scenarios, runs: make(map[string]*storedRun), effects: e.receiver.effects(), delivered: e.listener.deliveredEvents(),
 		shown: make(map[string]apiRun), listed: make(map[string]listing), since: make(map[string]time.Time),
-		until: until, engine: e.engine,
+		until: until, engine: e.engine, disturbed: e.disturbances(),
 	}
 	for _, t := range e.tenants {
 		ev.since[t.id] = e.schedules.since(t.id)

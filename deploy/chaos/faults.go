@@ -135,6 +135,7 @@ type faultLog struct {
 	hindered       []time.Duration // of those with an outage
 	recoveries     []time.Duration // of each process, after the database was back
 	frozen         map[string][]span
+	disturbed      []span // when processes ended or froze, and connections were cut
 }
 
 // frozenDuring names the processes that were frozen at some time between the two.
@@ -179,6 +180,7 @@ func (e *env) injectFaults(ctx context.Context) {
 				lasting.Go(func() {
 					harness.Sleep(context.WithoutCancel(ctx), f.length)
 					thaw()
+					e.faults.disturb(from)
 				})
 			}
 		case restartDatabase:
@@ -194,7 +196,9 @@ func (e *env) injectFaults(ctx context.Context) {
 		case leaveEngineAway:
 			lasting.Go(func() { e.leaveEngineAway(context.WithoutCancel(ctx), f.length) })
 		case cutConnections:
-			if n, err := e.database.cut(ctx); err == nil {
+			from := time.Now()
+			n, err := e.database.cut(ctx)
+			if e.faults.disturb(from); err == nil {
 				e.faults.record(func() { e.faults.cuts++; e.faults.connectionsCut += n })
 			}
 		}
@@ -204,7 +208,9 @@ func (e *env) injectFaults(ctx context.Context) {
 
 // kill ends a process, which is started again at once, and watches its runs.
 func (e *env) kill(ctx context.Context, g *gateway, lasting *sync.WaitGroup) {
+	from := time.Now()
 	p, at := g.kill(), time.Now()
+	e.faults.disturb(from)
 	e.faults.record(func() { e.faults.kills++ })
 	lasting.Go(func() { e.watch(context.WithoutCancel(ctx), g.Name, p.PID(), at) })
 }

@@ -21,6 +21,7 @@ const (
 	recordedOnce    promise = "a node's result is recorded once"
 	sameKey         promise = "every attempt at a node bears the same Idempotency-Key"
 	effectHappens   promise = "a node that completed had its effect"
+	repeatsExcused  promise = "a call is made again only where something ended, froze or was cut meanwhile, once for each"
 	instantOnce     promise = "each instant of a schedule is dealt with once, by one run"
 	cancelStays     promise = "a cancelled run stays cancelled"
 	dedupeHolds     promise = "a dedupe key starts one run"
@@ -40,7 +41,7 @@ const (
 // promises lists them in the order of the report.
 func promises() []promise {
 	return []promise{
-		onlyExpected, acknowledged, everyRunEnds, historyWhole, recordedOnce, sameKey, effectHappens, instantOnce, cancelStays, dedupeHolds,
+		onlyExpected, acknowledged, everyRunEnds, historyWhole, recordedOnce, sameKey, effectHappens, repeatsExcused, instantOnce, cancelStays, dedupeHolds,
 		totalsAgree, eventsDelivered, tenantsIsolated, takenOver, comesBack, triggersFollow, usageExact, auditWhole, oneOfALine, rightEngine, acceptedAway,
 	}
 }

@@ -50,6 +50,7 @@ func (e *env) newLedger(ev *evidence) ledger {
 	attempts, happened, times, lostAnswers := sumEffects(ev.effects)
 	line("calls to the receiver", "%d, under %d keys", attempts, len(ev.effects))
 	line("effects", "%d keys, %d repeated, of which the receiver lost the answer to %d", happened, times-happened, min(lostAnswers, times-happened))
+	line("calls made again", "%d, for something that ended, froze or was cut", ev.repeats())
 	delivered := 0
 	for _, h := range ev.delivered {
 		delivered += h.times

@@ -49,7 +49,7 @@ func TestTheReceiverFailsInEveryWayAndCountsEffects(t *testing.T) {
 			status, _ = post(t, server.URL+"/calls/charge", key, body)
 		}
 		e := r.effects()[key]
-		if e.attempts != tries || e.times < 1 || e.times != e.lostAnswers+1 {
+		if len(e.calls) != tries || e.times < 1 || e.times != e.lostAnswers+1 {
 			t.Fatalf("%s after %d tries", e, tries)
 		}
 		for name := range maps.Keys(e.failures) {
@@ -147,6 +147,36 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 	for _, args := range [][]string{{"-processes", "1"}, {"-tenants", "1"}, {"-runs", "0"}, {"-minutes", "0"}, {"-kills", "-1"}, {"-stalls", "-1"}, {"-no"}, {"-engine", "sand"}, {"-engine", "temporal", "-minutes", "1"}, {"-engine", "temporal", "-engine-kills", "-1"}, {"more"}} {
 		if _, err := readOptions(args, io.Discard); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+func TestEachDisturbanceExcusesOneRepeatOfACall(t *testing.T) {
+	at := func(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
+	for claim, c := range map[string]struct {
+		calls     []float64
+		disturbed [][2]float64
+		want      int
+	}{
+		"one call":                               {[]float64{1}, [][2]float64{{0, 9}}, 0},
+		"none meanwhile":                         {[]float64{1, 2}, [][2]float64{{3, 4}, {-9, -8}}, 0},
+		"one that began meanwhile":               {[]float64{1, 3}, [][2]float64{{2, 5}}, 1},
+		"one that was over just before":          {[]float64{1, 3}, [][2]float64{{0, 0.5}}, 1},
+		"one for two":                            {[]float64{1, 3, 4}, [][2]float64{{2, 5}}, 1},
+		"two for one":                            {[]float64{1, 3}, [][2]float64{{2, 2}, {2, 4}}, 1},
+		"the long one is left for the later one": {[]float64{1, 3, 9}, [][2]float64{{2, 9}, {2, 2}}, 2},
+		"each of three has its own":              {[]float64{1, 3, 9, 20}, [][2]float64{{2, 9}, {2, 2}, {2.5, 3}}, 3},
+	} {
+		var calls []time.Time
+		for _, s := range c.calls {
+			calls = append(calls, at(s))
+		}
+		var disturbed []span
+		for _, d := range c.disturbed {
+			disturbed = append(disturbed, span{at(d[0]), at(d[1])})
+		}
+		if got := excusedRepeats(calls, disturbed); got != c.want {
+			t.Errorf("%s: %d", claim, got)
 		}
 	}
 }

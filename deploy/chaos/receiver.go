@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"path"
+	"slices"
 	"sync"
 	"time"
 )
@@ -25,7 +27,7 @@ type receiver struct {
 // effect is what one Idempotency-Key led to.
 type effect struct {
 	callSource                 // what the first call said
-	attempts    int            // calls with the key
+	calls       []time.Time    // when each with the key came
 	times       int            // that the effect happened
 	lostAnswers int            // of these, how often the receiver itself lost the answer
 	failures    map[string]int // how the other calls ended
@@ -75,14 +77,20 @@ func slow(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
+// The behaviours in which the receiver closes the connection.
+const (
+	closedBefore = "closed before the effect"
+	closedAfter  = "closed after the effect"
+)
+
 // behaviours of the receiver. The last one is also that towards a key that failed often
 // enough.
 var behaviours = []behaviour{
 	{"500", 5, false, status(http.StatusInternalServerError)},
 	{"503 with Retry-After", 4, false, status(http.StatusServiceUnavailable, "Retry-After", "1")},
 	{"429 with Retry-After", 4, false, status(http.StatusTooManyRequests, "Retry-After", "1")},
-	{"closed before the effect", 4, false, hangUp},
-	{"closed after the effect", 4, true, hangUp},
+	{closedBefore, 4, false, hangUp},
+	{closedAfter, 4, true, hangUp},
 	{"no answer", 4, false, hang},
 	{"late after the effect", 5, true, hang},
 	{"slow", 30, true, slow},
@@ -140,7 +148,7 @@ func (r *receiver) respond(key string, as callSource, refuse bool, order string)
 	}
 	r.found.check(e.callSource == as, sameKey, "the key %s came from %v and from %v", key, e.callSource, as)
 	r.found.check(key == as.run+":"+as.node, sameKey, "node %s of run %s bears the key %s", as.node, as.run, key)
-	e.attempts++
+	e.calls = append(e.calls, time.Now())
 	if _, known := r.refused[order]; refuse && !known {
 		r.refused[order] = true
 	}
@@ -180,15 +188,22 @@ func (r *receiver) effects() map[string]effect {
 	defer r.mu.Unlock()
 	all := make(map[string]effect, len(r.keys))
 	for key, e := range r.keys {
-		all[key] = *e
+		all[key] = e.copied()
 	}
 	return all
+}
+
+// copied is the effect as it is now.
+func (e *effect) copied() effect {
+	now := *e
+	now.calls, now.failures = slices.Clone(e.calls), maps.Clone(e.failures)
+	return now
 }
 
 // sums counts over all keys.
 func sumEffects(all map[string]effect) (attempts, happened, times, lostAnswers int) {
 	for _, e := range all {
-		attempts += e.attempts
+		attempts += len(e.calls)
 		times += e.times
 		lostAnswers += e.lostAnswers
 		if e.times > 0 {
@@ -200,5 +215,5 @@ func sumEffects(all map[string]effect) (attempts, happened, times, lostAnswers i
 
 // String is the effect in one line.
 func (e effect) String() string {
-	return fmt.Sprintf("node %s of run %s: %d attempts, %d effects, failures %v", e.node, e.run, e.attempts, e.times, e.failures)
+	return fmt.Sprintf("node %s of run %s: %d attempts, %d effects, failures %v", e.node, e.run, len(e.calls), e.times, e.failures)
 }
