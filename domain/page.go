@@ -2,7 +2,7 @@ package domain
 
 import "fmt"
 
-// Bounds of a page, from the specification's list conventions.
+// Bounds of a page of a list.
 const (
 	DefaultPageLimit = 20
 	MaxPageLimit     = 100

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// The example of the specification's own tests.
+// The example is from the tests of Standard Webhooks.
 func TestASignatureIsThatOfTheStandard(t *testing.T) {
 	at := time.Unix(1614265330, 999_000_000)
 	got := domain.Sign([]domain.SigningSecret{parse(t, secretText)}, "msg_p5jXN8AQM9LWM0D4loKWxJek", at, []byte(`{"test": 2432232314}`))

@@ -2,7 +2,7 @@
 // goes: httpRequest nodes, custom nodes and webhooks. Tenants choose where such
 // calls go, so it keeps them away from what only the gateway can reach: loopback,
 // private, link-local, metadata and otherwise special addresses, of IPv4, IPv6 and
-// the ways of writing one as the other (execution rules, "Nodes").
+// the ways of writing one as the other.
 //
 // The check is made on each address that is about to be dialled, not on the URL.
 // Names that resolve differently the second time, redirects and odd spellings of

@@ -17,8 +17,8 @@ type part struct {
 
 func (p part) isPlain() bool { return p.Eval == nil }
 
-// compileTemplate reads a text in which expressions may stand between {{ and }}
-// (execution rules, "Nodes"). Two braces themselves are written {{ "{{" }}. The error is
+// compileTemplate reads a text in which expressions may stand between {{ and }}.
+// Two braces themselves are written {{ "{{" }}. The error is
 // a *[language.CompileError].
 func compileTemplate(text string, limits language.Limits, roots []string) (*language.Program, error) {
 	embedding := limits.Embed(text, roots...)

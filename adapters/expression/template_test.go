@@ -11,7 +11,7 @@ import (
 	"github.com/sluicehq/sluice/domain/run"
 )
 
-// roots are those of a node's configuration (execution rules, "The graph").
+// roots are those of a node's configuration.
 var roots = []string{"input", "payload", "nodes", "run"}
 
 // order is an environment as a run has it.

@@ -19,7 +19,7 @@ type registryBody struct {
 }
 
 // nodeTypeBody is one entry of the registry. The field schemas have the
-// specification's own form.
+// form in which they are declared.
 type nodeTypeBody struct {
 	Type         string            `json:"type"`
 	Name         string            `json:"name"`

@@ -44,7 +44,7 @@ func triggerDraft(body jsonread.Object) trigger.Draft {
 	return d
 }
 
-// triggerBody is a trigger as the specification shows it.
+// triggerBody is a trigger as the API shows it.
 type triggerBody struct {
 	triggerHead
 	Config json.RawMessage `json:"config"`

@@ -17,7 +17,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// timeLayout is how the gateway writes times (decisions, "Transport").
+// timeLayout is how the gateway writes times.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // runBody is what a custom node's endpoint is sent to run the node.

@@ -1,6 +1,5 @@
 // Package noderunner is the driven adapter that makes the attempts at nodes: it makes
-// the calls of httpRequest nodes, calls the endpoints of custom nodes (execution
-// rules, "Nodes" and "Failure") and has code run (shape of workflows, "code").
+// the calls of httpRequest nodes, calls the endpoints of custom nodes and has code run.
 //
 // It calls through clients that it is given, and leaves to them where a call may go.
 // An error of theirs that is a *domain.Error becomes a failure with its code and its

@@ -16,8 +16,7 @@ const longestRetryAfter = 24 * time.Hour
 // maxShownBody bounds how much of an answer a message repeats, in characters.
 const maxShownBody = 300
 
-// retryable says which answers another attempt may change (execution rules,
-// "Failure").
+// retryable says which answers another attempt may change.
 func retryable(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:

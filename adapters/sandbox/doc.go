@@ -1,5 +1,4 @@
-// Package sandbox is the driven adapter that runs the code of tenants (shape of workflows,
-// "code"). It implements outbound.CodeRunner.
+// Package sandbox is the driven adapter that runs the code of tenants. It implements outbound.CodeRunner.
 //
 // Code is hostile until proven otherwise, so several walls stand around it, each of which
 // would do alone for what the next one is for:

@@ -1,5 +1,5 @@
 // Package webhook is the driven adapter that sends signed messages to the webhook
-// endpoints of tenants (execution rules, "Outgoing events"; Standard Webhooks 1.0).
+// endpoints of tenants (Standard Webhooks 1.0).
 //
 // It calls through a client that it is given, and leaves to it where a call may go. An
 // error of the client's that is a *domain.Error becomes an outcome with its code and

@@ -11,8 +11,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// steps is when each attempt follows the one before (execution rules, "Outgoing
-// events").
+// steps is when each attempt follows the one before.
 var steps = []time.Duration{0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour}
 
 // share is by how much a step may be shorter or longer.

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// What holds for every grant (the world outside, "Connections").
+// What holds for every grant.
 const (
 	// maxEarly is how long before its end an access token is renewed at the earliest.
 	maxEarly = 15 * time.Minute

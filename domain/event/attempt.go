@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// SendTimeout is within what an endpoint has to answer (execution rules, "Outgoing
-// events").
+// SendTimeout is within what an endpoint has to answer.
 const SendTimeout = 15 * time.Second
 
 // MaxExcerpt bounds what is kept of an answer that is no success, in bytes.

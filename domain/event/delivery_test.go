@@ -14,7 +14,7 @@ import (
 	"github.com/sluicehq/sluice/domain/event"
 )
 
-// steps is the schedule as the execution rules have it.
+// steps is when each attempt follows the one before.
 var steps = []time.Duration{
 	0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
 }

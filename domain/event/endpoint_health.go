@@ -7,7 +7,7 @@ import (
 )
 
 // FailureLimit is how long an endpoint may do nothing but fail before it is switched
-// off (execution rules, "Outgoing events").
+// off.
 const FailureLimit = 5 * 24 * time.Hour
 
 // DisabledReason says why the gateway switched an endpoint off.

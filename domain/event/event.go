@@ -16,7 +16,7 @@ type ID string
 const IDPrefix = "evt"
 
 // Retention is how long an event is kept with its deliveries: as long as a finished
-// run (execution rules, "Failure").
+// run.
 const Retention = 30 * 24 * time.Hour
 
 // Event is something that happened and is sent to endpoints that subscribe to it. It never
@@ -69,7 +69,7 @@ func (e *Event) At() time.Time { return e.state.At }
 // Data says more about it.
 func (e *Event) Data() domain.Document { return e.state.Data }
 
-// timeLayout is how the gateway writes times (decisions, "Transport").
+// timeLayout is how the gateway writes times.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // Body is what an endpoint is sent: {id, type, timestamp, data}. It is the same for

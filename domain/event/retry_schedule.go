@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// MaxAttempts is how often a delivery is tried before it has failed (execution rules,
-// "Outgoing events").
+// MaxAttempts is how often a delivery is tried before it has failed.
 const MaxAttempts = 8
 
 // MaxRetryAfter bounds how long an endpoint can put off the next attempt: by no more

@@ -14,8 +14,8 @@ import (
 // at the same time.
 const MaxRunOutput = 32 << 10
 
-// NewRunEvent is the event of something that happened to a run (execution rules, "Outgoing
-// events"). Its data names the run and what it is about, without its payload and its nodes'
+// NewRunEvent is the event of something that happened to a run.
+// Its data names the run and what it is about, without its payload and its nodes'
 // outputs; that of run.paused has the resume token where there is one, and the question where a person is asked; that of
 // run.completed has the run's output. A question or an output that is larger than [MaxRunOutput] is left out.
 func NewRunEvent(id ID, of *run.Run, h run.DomainEvent) *Event {

@@ -5,7 +5,7 @@ import "slices"
 // Type says what happened. It fixes the shape of an event's data.
 type Type string
 
-// The types of event (execution rules, "Outgoing events").
+// The types of event.
 const (
 	RunStarted        Type = "run.started"
 	RunCompleted      Type = "run.completed"
@@ -17,11 +17,10 @@ const (
 	TriggerDisabled   Type = "trigger.disabled"
 
 	// EndpointDisabled is sent to the tenant's other endpoints when one was switched off
-	// because it failed, as by Svix (an addition to the rules).
+	// because it failed, as by Svix.
 	EndpointDisabled Type = "webhook_endpoint.disabled"
 
-	// ConnectionNeedsConsent is sent when a person's consent to a connection was taken back or has ended (the
-	// world outside, "Connections").
+	// ConnectionNeedsConsent is sent when a person's consent to a connection was taken back or has ended.
 	ConnectionNeedsConsent Type = "connection.needs_consent"
 
 	// UsageThreshold is sent when a tenant has used 80 or 100 percent of a budget or was refused something, once a month for each ("What is

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-func TestTheBuiltInNodesAreThoseOfTheSpecification(t *testing.T) {
+func TestTheBuiltInNodesAreTheseByNameAndVersion(t *testing.T) {
 	type entry struct {
 		Type     node.Type
 		Name     string

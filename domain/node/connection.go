@@ -7,7 +7,7 @@ import (
 )
 
 // Connection is the connection that a configuration names, and the member that names it: the
-// first one of those whose values may only be connections (shape of workflows, §1). Both are
+// first one of those whose values may only be connections. Both are
 // empty where it names none. Of a custom node, whose older versions may hold anything there,
 // only what looks like the id of a connection is one.
 func (n NodeType) Connection(config map[string]any) (member, id string) {

@@ -59,7 +59,7 @@ type Custom struct {
 type schemas struct{ input, output, config Schema }
 
 // CustomState is everything a store keeps of a custom node. The schemas are kept
-// as declared; their JSON form is the specification's.
+// as declared; their JSON form is that of the API.
 type CustomState struct {
 	ID           CustomID
 	Tenant       tenant.ID

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// FieldType is the type of a field (specification, "Field schema").
+// FieldType is the type of a field.
 type FieldType string
 
 // The types of field.
@@ -32,8 +32,8 @@ func (t FieldType) Valid() bool { return slices.Contains(FieldTypes(), t) }
 
 // Declaration is a field schema as its author wrote it, checked by nothing yet:
 // [ParseField] makes a [FieldSchema] of it. A nil member was left out and is left
-// out again when the declaration is written as JSON; its JSON form is the
-// specification's. Read one from JSON with [ReadDeclarations], which reports everything
+// out again when the declaration is written as JSON; its JSON form is that of the
+// API. Read one from JSON with [ReadDeclarations], which reports everything
 // that has the wrong type, or by json.Unmarshal.
 type Declaration struct {
 	Type        FieldType `json:"type"`
@@ -69,7 +69,7 @@ type ExtraMember struct {
 	Value Literal
 }
 
-// MarshalJSON writes the members of the specification, then the others.
+// MarshalJSON writes the members that are known, then the others.
 func (d Declaration) MarshalJSON() ([]byte, error) {
 	type withoutExtra Declaration
 	text, err := json.Marshal(withoutExtra(d))
@@ -112,7 +112,7 @@ type DeclaredField struct {
 }
 
 // MarshalJSON writes one object, its members in order; nil is the empty object,
-// which is how the specification writes a schema without fields.
+// which is how the API writes a schema without fields.
 func (ds Declarations) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -182,7 +182,7 @@ func (d Declaration) Clone() Declaration {
 	return d
 }
 
-// The members of a declaration in the order of the specification's table, and for
+// The members of a declaration in the order in which they are written, and for
 // each type those that belong to it besides the common ones.
 var (
 	commonMembers = []string{"type", "description", "required", "default"}

@@ -14,9 +14,9 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 )
 
-// everything declares every member of the specification's table. Its fields are
+// everything declares every member that is known. Its fields are
 // in an order that is not the alphabet's; the members of a field are in the
-// table's, in which they are written.
+// order in which they are written.
 const everything = `{
 	"zip": {"type": "string", "description": "Postal code", "required": true, "default": "00000",
 		"minLength": 5, "maxLength": 5, "pattern": "^[0-9]+$"},

@@ -20,8 +20,7 @@ func (t Type) Valid() bool {
 	return true
 }
 
-// NodeType is one entry of the node registry (specification, "Node registry
-// entry"). What it holds is immutable.
+// NodeType is one entry of the node registry. What it holds is immutable.
 type NodeType struct {
 	Type        Type
 	Name        string

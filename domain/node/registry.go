@@ -27,8 +27,7 @@ type identity struct {
 	version  SemVer
 }
 
-// RegistryFor returns what the owner sees (specification, "Retrieve the node
-// registry", rules 1 to 6): the built-in nodes that it has not disabled and the
+// RegistryFor returns what the owner sees: the built-in nodes that it has not disabled and the
 // active ones of its own custom nodes, each version an entry of its own, of built-in
 // nodes the newest one, with names and descriptions in the language. Custom nodes of other tenants are left
 // out even when they are passed in. disabled names built-in nodes; it concerns

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// Call is what a caller brings to start a run (execution rules, "Starting a run").
+// Call is what a caller brings to start a run.
 type Call struct {
 	EventData json.RawMessage // any JSON value, the run's payload; nil when absent, which counts as {}
 	Entity    *string         // what the run is about; nil when absent
@@ -147,7 +147,7 @@ type Skip struct {
 	Problems []domain.Violation
 }
 
-// The reasons of a [Skip] (execution rules, "Starting a run").
+// The reasons of a [Skip].
 const (
 	SkipExpired     = "expired"
 	SkipNotPaused   = "not_paused"

@@ -96,7 +96,7 @@ func (c Call) Payload() json.RawMessage {
 
 // EntityID is what the run is about: what the call names, else the member entityId of
 // its event data when that is a string, or a number in the spelling in which it came;
-// ok is false when neither is there (execution rules, "Starting a run").
+// ok is false when neither is there.
 func (c Call) EntityID() (id string, ok bool) {
 	if c.Entity != nil {
 		return *c.Entity, true
@@ -207,7 +207,7 @@ func (a Answer) check(r *domain.Rules, field string) {
 
 // CheckCall returns why a call cannot fire a trigger as things stand: a Conflict with
 // the code trigger_not_webhook, trigger_inactive, workflow_inactive or
-// version_not_active, in this order (execution rules, "Starting a run").
+// version_not_active, in this order.
 func CheckCall(trg *trigger.Trigger, around trigger.ParentState) error {
 	switch {
 	case trg.Type() != trigger.Webhook:

@@ -1,6 +1,5 @@
 // Package run holds one execution of a published workflow version: the run, what
-// it has done so far, and the rules by which it continues (execution rules, "The
-// graph", "Nodes" and "Failure").
+// it has done so far, and the rules by which it continues.
 //
 // The heart is [Run.Advance]: a deterministic state machine. It takes what
 // happened, goes as far as it can without anything outside (conditions, switches

@@ -26,7 +26,7 @@ func (id ID) Item(index int) ID {
 // Cause says what started a run.
 type Cause string
 
-// The causes (execution rules, "Starting a run").
+// What started a run.
 const (
 	CauseWebhook  Cause = "webhook"  // a call to the trigger
 	CauseByEvent  Cause = "by_event" // a call that names an event

@@ -22,7 +22,7 @@ type Filter struct {
 	To        *time.Time          // those that were created before
 }
 
-// SortFields lists what runs can be sorted by (decisions, "Lists").
+// SortFields lists what runs can be sorted by.
 func SortFields() []string { return []string{"createdAt", "updatedAt"} }
 
 // Summary is what a list shows of a run: everything but its payload and what its

@@ -25,7 +25,7 @@ type branching struct {
 	config map[string]any
 }
 
-// planEdge makes an edge ready (execution rules, "The graph").
+// planEdge makes an edge ready.
 func planEdge(e workflow.Edge, source branching, compiler Compiler, scope []string, field string) plannedEdge {
 	w := plannedEdge{id: e.ID, into: e.InputKey()}
 	if guard := e.Guard(); guard != "" {

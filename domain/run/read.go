@@ -171,7 +171,7 @@ func (r *Run) Input(p *Plan, id workflow.NodeID) (input json.RawMessage, ok bool
 	return input, true, nil
 }
 
-// Data walks the data of the run's context (execution rules, "The graph"), each document
+// Data walks the data of the run's context, each document
 // with the id that it is under: first the payload, which is under input, then what the
 // nodes gave, in the order of their completion. A node whose id is input does not hide the
 // payload.

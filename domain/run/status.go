@@ -3,7 +3,7 @@ package run
 // Status says where a run is in its life.
 type Status string
 
-// The statuses of a run (execution rules, "Failure").
+// The statuses of a run.
 const (
 	StatusPending   Status = "pending"   // accepted and not begun
 	StatusRunning   Status = "running"   // some node runs, or is to be tried again

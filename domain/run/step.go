@@ -142,7 +142,7 @@ type Entry struct {
 // EventType says what happened.
 type EventType string
 
-// The types of event (execution rules, "Outgoing events").
+// The types of event.
 const (
 	RunStarted   EventType = "run.started"
 	RunCompleted EventType = "run.completed"

@@ -132,7 +132,7 @@ func (v view) sole(i int) *plannedEdge {
 	return found
 }
 
-// input is what flows into a node (execution rules, "The graph"): the payload, or the item,
+// input is what flows into a node: the payload, or the item,
 // where the run begins, one predecessor's output, else an object of what several gave, in
 // the order of the edges. A value under its targetInputKey, or merged, replaces
 // what an earlier edge brought under that name. An output that is no object cannot

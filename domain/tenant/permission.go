@@ -133,8 +133,7 @@ const (
 // anyRight stands for an operation that every key with rights may perform.
 var anyRight = []Right{}
 
-// permissions is the whole table: operation × type of key, and role of members (specification,
-// "Authentication", and the rows that settle what it leaves open).
+// permissions is the whole table: operation × type of key, and role of members.
 var permissions = []Permission{
 	{Authenticate, Allowed, Allowed, anyRight, ViewerRole},
 	{ReadWorkflows, Allowed, Allowed, []Right{ReadWorkflowsRight}, ViewerRole},

@@ -11,7 +11,7 @@ type Quota struct {
 // maxQuota keeps an override within what a limiter can count.
 const maxQuota = 1_000_000
 
-// DefaultQuota is the specification's limit for a type of key: 100 requests a
+// DefaultQuota is the limit for a type of key where nothing else is set: 100 requests a
 // minute and 20 at once for a public key, 1000 and 100 for a secret key; 300 and 20 for
 // each subject of embed tokens; 600 and 50 for each session of a member.
 func DefaultQuota(t KeyType) Quota {

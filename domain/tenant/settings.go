@@ -89,7 +89,7 @@ type Settings struct {
 	DefaultBytesKept      int64                 `fact:"-"` // the gateway's budget of a tenant that has none of its own; 0 for none
 }
 
-// How many days finished runs are kept (execution rules, "Failure").
+// How many days finished runs are kept.
 const (
 	DefaultRunRetentionDays = 30
 	MinRunRetentionDays     = 1

@@ -35,7 +35,7 @@ type RateLimit struct {
 	Window      time.Duration
 }
 
-// What holds where a configuration says nothing (execution rules, "Failure").
+// What holds where a configuration says nothing.
 const (
 	DefaultTimeout    = 30 * time.Minute
 	defaultMaxRetries = 3

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// Bounds of a configuration's numbers. The minima are the specification's; the
-// maxima keep every sum of durations within what can be computed.
+// Bounds of a configuration's numbers. The maxima
+// keep every sum of durations within what can be computed.
 const (
 	minWindow    = 1000
 	minTimeout   = 1000

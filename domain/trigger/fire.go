@@ -11,7 +11,7 @@ import (
 // FireOutcome says what became of an instant at which a trigger was due.
 type FireOutcome string
 
-// The outcomes (execution rules, "The ledger").
+// What may become of a due time.
 const (
 	Fired      FireOutcome = "fired"      // a run was started in time
 	Late       FireOutcome = "late"       // a run was started, but late
@@ -23,8 +23,7 @@ const (
 // FireOutcomes lists every outcome.
 func FireOutcomes() []FireOutcome { return []FireOutcome{Fired, Late, CaughtUp, Skipped, Suppressed} }
 
-// FireRetention is how long the ledger keeps an entry: as long as a run (execution
-// rules, "Failure").
+// FireRetention is how long the ledger keeps an entry: as long as a run.
 const FireRetention = 30 * 24 * time.Hour
 
 // Valid says whether o is an outcome that exists.
@@ -109,7 +108,7 @@ func (f *Fire) RunID() string { return f.state.RunID }
 // RecordedAt is when it was dealt with: where a run was started, when it fired.
 func (f *Fire) RecordedAt() time.Time { return f.state.RecordedAt }
 
-// Payload is what the run gets to work with (execution rules, "Starting a run"). The
+// Payload is what the run gets to work with. The
 // times are in UTC with milliseconds.
 func (f *Fire) Payload() domain.Document {
 	const layout = "2006-01-02T15:04:05.000Z"

@@ -16,7 +16,7 @@ type ID string
 // IDPrefix is what an [ID] begins with, without the underscore.
 const IDPrefix = "trg"
 
-// Bounds of a trigger's name, in characters (specification, "Trigger").
+// Bounds of a trigger's name, in characters.
 const (
 	MinName = 1
 	MaxName = 255
@@ -25,7 +25,7 @@ const (
 // Type says what fires a trigger.
 type Type string
 
-// The types of trigger (specification, "Trigger").
+// The types of trigger.
 const (
 	Scheduled Type = "schedule" // its schedule
 	Webhook   Type = "webhook"  // a call to the API

@@ -44,8 +44,8 @@ type Report struct {
 // Check reports everything that keeps a graph from being published, the way a
 // compiler does: all at once, nodes first, then edges, each in the client's order.
 //
-//   - No node has the id under which the context of a run holds its payload
-//     (execution rules, "The graph"), where it would hide what the node gave.
+//   - No node has the id under which the context of a run holds its payload,
+//     where it would hide what the node gave.
 //   - Nodes have a type and version of the registry and a configuration that fits
 //     its schema; where a type has templates, a text of the configuration that
 //     holds {{ is checked as one and fits any type.

@@ -284,7 +284,7 @@ type template struct {
 }
 
 // templates finds the templates in the configuration of a node whose type permits
-// them (execution rules, "Nodes").
+// them.
 func (c *checker) templates(about subject, s step) []template {
 	if !s.kind.HasTemplates {
 		return nil

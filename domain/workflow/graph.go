@@ -54,7 +54,7 @@ type Edge struct {
 }
 
 // The outcomes of a node that an edge may have as its sourceOutputKey, whatever the
-// node's type (execution rules, "The graph").
+// node's type.
 const (
 	OnSuccess = "onSuccess"
 	OnError   = "onError"

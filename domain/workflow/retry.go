@@ -14,8 +14,8 @@ type RetryPolicy struct {
 	MaxBackoff time.Duration // never longer than this
 }
 
-// Bounds of a retry policy, of a node's and of a trigger's. The minima are the
-// specification's; the greatest duration keeps every sum of them within what can be computed.
+// Bounds of a retry policy, of a node's and of a trigger's. The greatest
+// duration keeps every sum of them within what can be computed.
 const (
 	MaxRetries    = 10
 	MinBackoff    = 100 * time.Millisecond

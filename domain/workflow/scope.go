@@ -1,6 +1,6 @@
 package workflow
 
-// The names that an expression can begin with (execution rules, "The graph").
+// The names that an expression can begin with.
 // Functions of the expression language itself, such as now, are not among them.
 const (
 	RootInput   = "input"   // what flowed into the node

@@ -7,8 +7,7 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 )
 
-// Starts returns the nodes at which a run begins that the trigger starts
-// (execution rules, "The graph"): the one whose config._triggerId is the trigger,
+// Starts returns the nodes at which a run begins that the trigger starts: the one whose config._triggerId is the trigger,
 // else the only trigger node of the trigger's name and type, else every node
 // without an incoming edge. For a run that no trigger starts pass the zero value.
 func (g Graph) Starts(trg AttachedTrigger) []NodeID { return g.startsAt(g.triggerNodes(), trg) }

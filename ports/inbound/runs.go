@@ -12,7 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// Firing starts runs, and brings events to those that wait (execution rules, "Starting a run"). When a method
+// Firing starts runs, and brings events to those that wait. When a method
 // returns, what it says is durable. All violations of a call are reported at once, as
 // Invalid with the code call_invalid.
 type Firing interface {

@@ -10,8 +10,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// DefaultNodeTimeout bounds a call that sets no time of its own (execution rules,
-// "Nodes").
+// DefaultNodeTimeout bounds a call that sets no time of its own.
 const DefaultNodeTimeout = 30 * time.Second
 
 // NodeRunner makes the attempts at nodes: the effects outside the gateway of the built-in
@@ -100,7 +99,7 @@ type NodeCompleted struct {
 type NodeFailed struct {
 	Code       string // lower_snake slug; what a custom node says is its own
 	Message    string
-	Retryable  bool          // another attempt may succeed (execution rules, "Failure")
+	Retryable  bool          // another attempt may succeed
 	RetryAfter time.Duration // how long the other side asked to wait; 0 when it did not, at most 24 h
 	Log        []string      // of code
 	Redacted   bool          // as in [NodeCompleted]

@@ -31,7 +31,7 @@ type RunStores struct {
 }
 
 // DedupeRetention is how long a trigger's dedupe key stands for the run that was
-// first started with it (execution rules, "Starting a run").
+// first started with it.
 const DedupeRetention = 24 * time.Hour
 
 // RunRepository keeps runs and their histories.

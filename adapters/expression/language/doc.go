@@ -1,5 +1,4 @@
-// Package language is the expression language of workflows (execution rules,
-// "The graph"): single JavaScript expressions over JSON trees, without input,
+// Package language is the expression language of workflows: single JavaScript expressions over JSON trees, without input,
 // output, clock or randomness, in bounded time and memory, with the same result on
 // every replay.
 //

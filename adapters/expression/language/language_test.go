@@ -35,7 +35,7 @@ func order() run.Env {
 	}
 }
 
-// roots are those of a node's configuration (execution rules, "The graph").
+// roots are those of a node's configuration.
 var roots = []string{"input", "payload", "nodes", "run"}
 
 func mustCompile(t testing.TB, source string) *language.Program {

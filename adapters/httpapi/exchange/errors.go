@@ -46,8 +46,8 @@ type TransportError struct {
 // Error shows the code and the message.
 func (e *TransportError) Error() string { return e.Code + ": " + e.Message }
 
-// ErrorBody is the standard error body. The first five members are the
-// specification's.
+// ErrorBody is the standard error body. Each error has the first five
+// members.
 type ErrorBody struct {
 	StatusCode int           `json:"statusCode"`
 	Message    string        `json:"message"`

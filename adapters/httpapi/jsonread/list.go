@@ -5,8 +5,7 @@ import "github.com/sluicehq/sluice/domain"
 // maxSearch bounds the text filter, in characters.
 const maxSearch = 255
 
-// ListQuery is what a list operation is asked for (specification, "Common
-// conventions for list operations").
+// ListQuery is what a list operation is asked for.
 type ListQuery struct {
 	Page       domain.PageRequest
 	SortBy     string // empty for the default

@@ -198,8 +198,7 @@ func TestKeyedOperationsListTheErrorsEachCanGive(t *testing.T) {
 	})
 }
 
-// The bounds of the specification, "Trigger" and "Trigger config".
-func TestABodyIsHeldAgainstTheSpecificationsBounds(t *testing.T) {
+func TestABodyIsHeldAgainstTheBoundsOfItsSchema(t *testing.T) {
 	schema := load(t, openapi.YAML()).Components.Schemas["CreateTrigger"].Value
 	with := func(config string) string {
 		return `{"workflowVersionId":"wfv_1","name":"n","type":"schedule","config":` + config + `}`
