@@ -7,6 +7,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/connection"
 	"github.com/sluicehq/sluice/domain/hook"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -17,13 +18,13 @@ const maxHooks = 1 << 13
 // Hooks implements outbound.HookDirectory on what a [Directory] keeps.
 type Hooks struct {
 	known    *Directory
-	compiler outbound.Compiler
+	compiler run.Compiler
 }
 
 var _ outbound.HookDirectory = (*Hooks)(nil)
 
 // NewHooks returns the hooks that the directory keeps, with their expressions compiled.
-func NewHooks(known *Directory, compiler outbound.Compiler) *Hooks {
+func NewHooks(known *Directory, compiler run.Compiler) *Hooks {
 	return &Hooks{known: known, compiler: compiler}
 }
 

@@ -3,7 +3,6 @@ package expression
 import (
 	"github.com/sluicehq/sluice/adapters/expression/language"
 	"github.com/sluicehq/sluice/domain/run"
-	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // Compiler compiles what runs compute with. It may be shared.
@@ -11,7 +10,7 @@ type Compiler struct {
 	Links *run.Links // what link() gives; nil where it fails
 }
 
-var _ outbound.Compiler = Compiler{}
+var _ run.Compiler = Compiler{}
 
 // runLimits take the sources that runs put together, which are longer than what a person
 // writes, and nest deeper: an expression that was published, which nests

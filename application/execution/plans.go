@@ -25,7 +25,7 @@ const defaultPlans = 512
 type Plans struct {
 	work      outbound.UnitOfWork
 	directory outbound.Directory
-	compiler  outbound.Compiler
+	compiler  run.Compiler
 	maxPlans  int   // how many are kept
 	maxWeight int64 // how much memory those take at the most
 	budgets   outbound.Budgets
@@ -53,7 +53,7 @@ type plannedVersion struct {
 
 // NewPlans keeps at most that many, within a part of the memory for making them; 0 stands
 // for 512.
-func NewPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, budgets outbound.Budgets, most int) *Plans {
+func NewPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler run.Compiler, budgets outbound.Budgets, most int) *Plans {
 	if most == 0 {
 		most = defaultPlans
 	}

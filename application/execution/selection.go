@@ -18,14 +18,14 @@ import (
 // Selections decide which triggers start a run with a payload. That computes, and belongs into no
 // unit of work.
 type Selections struct {
-	compiler  outbound.Compiler
+	compiler  run.Compiler
 	computing Computing
 	skipped   map[string]*atomic.Int64
 	tally     *usage.Tally
 }
 
 // NewSelections computes within the budgets.
-func NewSelections(compiler outbound.Compiler, budgets outbound.Budgets) *Selections {
+func NewSelections(compiler run.Compiler, budgets outbound.Budgets) *Selections {
 	s := &Selections{compiler, NewComputing(budgets), make(map[string]*atomic.Int64), nil}
 	for _, reason := range run.SkipReasons() {
 		s.skipped[reason] = new(atomic.Int64)

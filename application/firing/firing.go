@@ -36,7 +36,7 @@ var (
 )
 
 // New returns the service.
-func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, selections *execution.Selections, signals outbound.RunSignals,
+func New(work outbound.UnitOfWork, directory outbound.Directory, compiler run.Compiler, selections *execution.Selections, signals outbound.RunSignals,
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, allowance *execution.Allowance,
 ) *Service {
 	return &Service{

@@ -29,7 +29,7 @@ type Service struct {
 	directory outbound.HookDirectory
 	firing    inbound.HookFiring
 	outcomes  inbound.RunOutcomes
-	language  outbound.Expressions
+	language  workflow.Expressions
 	limiter   outbound.Limiter
 	clock     outbound.Clock
 	random    outbound.Random
@@ -39,7 +39,7 @@ type Service struct {
 }
 
 // New returns the service.
-func New(work outbound.UnitOfWork, directory outbound.HookDirectory, firing inbound.HookFiring, outcomes inbound.RunOutcomes, language outbound.Expressions,
+func New(work outbound.UnitOfWork, directory outbound.HookDirectory, firing inbound.HookFiring, outcomes inbound.RunOutcomes, language workflow.Expressions,
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, budgets outbound.Budgets, origin Origin,
 ) *Service {
 	return &Service{

@@ -48,7 +48,7 @@ type Worker struct {
 var _ inbound.JobWorker = (*Worker)(nil)
 
 // NewWorker returns a worker.
-func NewWorker(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
+func NewWorker(work outbound.UnitOfWork, directory outbound.Directory, compiler run.Compiler, signals outbound.RunSignals,
 	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, allowance *execution.Allowance, replayer inbound.DeliveryReplayer,
 ) *Worker {
 	return &Worker{

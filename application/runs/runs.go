@@ -37,7 +37,7 @@ var (
 )
 
 // New returns the service.
-func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
+func New(work outbound.UnitOfWork, directory outbound.Directory, compiler run.Compiler, signals outbound.RunSignals,
 	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, allowance *execution.Allowance,
 ) *Service {
 	return &Service{

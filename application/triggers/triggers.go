@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -30,7 +31,7 @@ const (
 type Service struct {
 	work      outbound.UnitOfWork
 	directory outbound.Directory
-	language  outbound.Expressions
+	language  workflow.Expressions
 	inserts   *batch.Batcher[*outbound.NewTrigger]
 	limiter   outbound.Limiter
 	clock     outbound.Clock
@@ -40,7 +41,7 @@ type Service struct {
 var _ inbound.Triggers = (*Service)(nil)
 
 // New returns the service.
-func New(work outbound.UnitOfWork, directory outbound.Directory, inserts outbound.TriggerInserter, language outbound.Expressions,
+func New(work outbound.UnitOfWork, directory outbound.Directory, inserts outbound.TriggerInserter, language workflow.Expressions,
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random,
 ) *Service {
 	limits := batch.Limits{Members: maxBatch, Running: inserts.Parallel(), MinWhenBusy: minWhenBusy}

@@ -289,7 +289,7 @@ func (d *inDoubt) Do(ctx context.Context, fn func(context.Context, outbound.Stor
 }
 
 // brokenCompiler panics at one source.
-type brokenCompiler struct{ outbound.Compiler }
+type brokenCompiler struct{ run.Compiler }
 
 func (c brokenCompiler) Compile(source string, roots ...string) (run.Expression, error) {
 	e, err := c.Compiler.Compile(source, roots...)

@@ -76,7 +76,7 @@ var _ inbound.Worker = (*Worker)(nil)
 
 // New returns a worker. The key makes resume tokens and has to be the same in all
 // processes.
-func New(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler,
+func New(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler run.Compiler,
 	directory outbound.Directory, signals outbound.RunSignals, random outbound.Random, key run.Key, budgets outbound.Budgets, allowance *execution.Allowance, opts Options) *Worker {
 	opts = opts.orDefaults()
 	return &Worker{

@@ -22,7 +22,7 @@ import (
 var _ inbound.Completions = (*Versions)(nil)
 
 // WithValues has texts that somebody writes computed with sample data. It returns the service.
-func (s *Versions) WithValues(compiler outbound.Compiler, budgets outbound.Budgets) *Versions {
+func (s *Versions) WithValues(compiler run.Compiler, budgets outbound.Budgets) *Versions {
 	s.compiler, s.computing = compiler, execution.NewComputing(budgets)
 	return s
 }

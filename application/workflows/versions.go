@@ -7,6 +7,7 @@ import (
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -16,20 +17,20 @@ import (
 // Versions implements inbound.Versions.
 type Versions struct {
 	work        outbound.UnitOfWork
-	expressions outbound.Expressions
+	expressions workflow.Expressions
 	directory   outbound.Directory
 	clock       outbound.Clock
 	random      outbound.Random
 	memory      outbound.Budget     // for checks; nil for as much as they take
 	code        outbound.CodeRunner // reads sources; nil where code is switched off
-	compiler    outbound.Compiler   // of what is tried with sample data; nil for no values
+	compiler    run.Compiler        // of what is tried with sample data; nil for no values
 	computing   execution.Computing
 }
 
 var _ inbound.Versions = (*Versions)(nil)
 
 // NewVersions returns the service.
-func NewVersions(work outbound.UnitOfWork, directory outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random) *Versions {
+func NewVersions(work outbound.UnitOfWork, directory outbound.Directory, expressions workflow.Expressions, clock outbound.Clock, random outbound.Random) *Versions {
 	return &Versions{work: work, directory: directory, expressions: expressions, clock: clock, random: random}
 }
 

@@ -36,6 +36,7 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 	domainrun "github.com/sluicehq/sluice/domain/run"
 	domainusage "github.com/sluicehq/sluice/domain/usage"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -44,8 +45,8 @@ import (
 var driven = wire.NewSet(
 	wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)),
 	wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)),
-	wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)),
-	linkedCompiler, wire.Bind(new(outbound.Compiler), new(expression.Compiler)),
+	wire.Struct(new(expression.Checker)), wire.Bind(new(workflow.Expressions), new(expression.Checker)),
+	linkedCompiler, wire.Bind(new(domainrun.Compiler), new(expression.Compiler)),
 	sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)),
 	directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)),
 	wire.Struct(new(egress.Names)), wire.Bind(new(outbound.HostNames), new(egress.Names)),
@@ -100,7 +101,7 @@ func countedAdmission(s *admission.Service, tally *domainusage.Tally) inbound.Ad
 }
 
 // countedSelections counts what starts no run.
-func countedSelections(compiler outbound.Compiler, budgets outbound.Budgets, tally *domainusage.Tally) *execution.Selections {
+func countedSelections(compiler domainrun.Compiler, budgets outbound.Budgets, tally *domainusage.Tally) *execution.Selections {
 	return execution.NewSelections(compiler, budgets).WithTally(tally)
 }
 
@@ -114,8 +115,8 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 }
 
 // boundedVersions checks versions within the memory for requests.
-func boundedVersions(work outbound.UnitOfWork, directory outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, code outbound.CodeRunner,
-	compiler outbound.Compiler, budgets outbound.Budgets, opts httpapi.Options) *workflows.Versions {
+func boundedVersions(work outbound.UnitOfWork, directory outbound.Directory, expressions workflow.Expressions, clock outbound.Clock, random outbound.Random, code outbound.CodeRunner,
+	compiler domainrun.Compiler, budgets outbound.Budgets, opts httpapi.Options) *workflows.Versions {
 	return workflows.NewVersions(work, directory, expressions, clock, random).WithBudget(opts.Memory.Intake).WithCode(code).WithValues(compiler, budgets)
 }
 
@@ -128,7 +129,7 @@ func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory
 }
 
 // computingRuns has simulations run code, and tests execute nodes.
-func computingRuns(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
+func computingRuns(work outbound.UnitOfWork, directory outbound.Directory, compiler domainrun.Compiler, signals outbound.RunSignals,
 	clock outbound.Clock, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, allowance *execution.Allowance, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints, credentials outbound.Credentials) *runs.Service {
 	return runs.New(work, directory, compiler, signals, clock, random, key, budgets, allowance).WithNodes(runner, endpoints).WithCredentials(credentials)
 }
@@ -149,7 +150,7 @@ func connectedDispatcher(work outbound.UnitOfWork, sender outbound.Sender, clock
 }
 
 // connectedWorker calls with what connections give out, and hands runs over to an engine.
-func connectedWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler, directory outbound.Directory,
+func connectedWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler domainrun.Compiler, directory outbound.Directory,
 	signals outbound.RunSignals, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, allowance *execution.Allowance, opts worker.Options, credentials outbound.Credentials, engine outbound.Engine) *worker.Worker {
 	return worker.New(work, nodes, endpoints, compiler, directory, signals, random, key, budgets, allowance, opts).WithCredentials(credentials).WithEngine(engine)
 }

@@ -39,6 +39,7 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 	run2 "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/usage"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -236,7 +237,7 @@ func newOperatorPorts(store *sqlstore.Store, letters members.Letters) operatorPo
 // wire.go:
 
 // driven binds each outbound port to its adapter.
-var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), linkedCompiler, wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)), wire.Struct(new(egress.Names)), wire.Bind(new(outbound.HostNames), new(egress.Names)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
+var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(workflow.Expressions), new(expression.Checker)), linkedCompiler, wire.Bind(new(run2.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.NewHooks, wire.Bind(new(outbound.HookDirectory), new(*directory.Hooks)), wire.Struct(new(egress.Names)), wire.Bind(new(outbound.HostNames), new(egress.Names)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
 var core = wire.NewSet(audit.NewLog, wire.Bind(new(inbound.AuditLog), new(*audit.Log)), audit.NewChains, wire.Bind(new(inbound.AuditChains), new(*audit.Chains)), admission.New, countedAdmission, nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), templates.New, wire.Bind(new(inbound.Templates), new(*templates.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), countedSelections, execution.NewAllowance, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), wire.Bind(new(inbound.HookFiring), new(*firing.Service)), hooks.New, wire.Bind(new(inbound.Hooks), new(*hooks.Service)), wire.Bind(new(inbound.HookDeliveries), new(*hooks.Service)), wire.Bind(new(inbound.HookIntake), new(*hooks.Service)), wire.Bind(new(inbound.DeliveryReplayer), new(*hooks.Service)), hookFigures, connections.NewTokens, wire.Bind(new(inbound.GrantKeeper), new(*connections.Tokens)), connections.NewConsents, wire.Bind(new(inbound.Consents), new(*connections.Consents)), connections.NewCredentials, wire.Bind(new(outbound.Credentials), new(*connections.Credentials)), connections.New, wire.Bind(new(inbound.Connections), new(*connections.Service)), jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)), wire.Bind(new(inbound.Erasures), new(*jobs.Service)), jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)), runs.NewQuestions, wire.Bind(new(inbound.Pauses), new(*runs.Questions)), runs.NewOperator, wire.Bind(new(inbound.OperatorRuns), new(*runs.Operator)), runs.NewPages, wire.Bind(new(inbound.AnswerPages), new(*runs.Pages)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewEmbedTokens, wire.Bind(new(inbound.EmbedTokens), new(*tenants.EmbedTokens)), tenants.NewSettings, tenants.NewEmbedPages, wire.Bind(new(inbound.EmbedPages), new(*tenants.EmbedPages)), tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), connectedEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), connectedDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), connectedWorker, wire.Bind(new(inbound.Worker), new(*worker.Worker)), usage2.New, wire.Bind(new(inbound.Usage), new(*usage2.Service)), wire.Bind(new(inbound.OperatorUsage), new(*usage2.Service)), wire.Bind(new(inbound.UsageVerification), new(*usage2.Service)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
@@ -247,7 +248,7 @@ func countedAdmission(s *admission.Service, tally *usage.Tally) inbound.Admissio
 }
 
 // countedSelections counts what starts no run.
-func countedSelections(compiler outbound.Compiler, budgets outbound.Budgets, tally *usage.Tally) *execution.Selections {
+func countedSelections(compiler run2.Compiler, budgets outbound.Budgets, tally *usage.Tally) *execution.Selections {
 	return execution.NewSelections(compiler, budgets).WithTally(tally)
 }
 
@@ -261,8 +262,8 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 }
 
 // boundedVersions checks versions within the memory for requests.
-func boundedVersions(work outbound.UnitOfWork, directory2 outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, code outbound.CodeRunner,
-	compiler outbound.Compiler, budgets outbound.Budgets, opts httpapi.Options) *workflows.Versions {
+func boundedVersions(work outbound.UnitOfWork, directory2 outbound.Directory, expressions workflow.Expressions, clock outbound.Clock, random outbound.Random, code outbound.CodeRunner,
+	compiler run2.Compiler, budgets outbound.Budgets, opts httpapi.Options) *workflows.Versions {
 	return workflows.NewVersions(work, directory2, expressions, clock, random).WithBudget(opts.Memory.Intake).WithCode(code).WithValues(compiler, budgets)
 }
 
@@ -275,7 +276,7 @@ func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory
 }
 
 // computingRuns has simulations run code, and tests execute nodes.
-func computingRuns(work outbound.UnitOfWork, directory2 outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
+func computingRuns(work outbound.UnitOfWork, directory2 outbound.Directory, compiler run2.Compiler, signals outbound.RunSignals,
 	clock outbound.Clock, random outbound.Random, key run2.Key, budgets outbound.Budgets, allowance *execution.Allowance, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints, credentials outbound.Credentials) *runs.Service {
 	return runs.New(work, directory2, compiler, signals, clock, random, key, budgets, allowance).WithNodes(runner, endpoints).WithCredentials(credentials)
 }
@@ -296,7 +297,7 @@ func connectedDispatcher(work outbound.UnitOfWork, sender outbound.Sender, clock
 }
 
 // connectedWorker calls with what connections give out, and hands runs over to an engine.
-func connectedWorker(work outbound.UnitOfWork, nodes2 outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler, directory2 outbound.Directory,
+func connectedWorker(work outbound.UnitOfWork, nodes2 outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler run2.Compiler, directory2 outbound.Directory,
 	signals outbound.RunSignals, random outbound.Random, key run2.Key, budgets outbound.Budgets, allowance *execution.Allowance, opts worker.Options, credentials outbound.Credentials, engine2 outbound.Engine) *worker.Worker {
 	return worker.New(work, nodes2, endpoints, compiler, directory2, signals, random, key, budgets, allowance, opts).WithCredentials(credentials).WithEngine(engine2)
 }

@@ -10,11 +10,6 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// Compiler compiles what nodes and edges compute with.
-type Compiler interface {
-	run.Compiler
-}
-
 // RunSignals notifies subscribers in all processes that runs have changed. It only saves
 // waiting: signals may be lost, or come twice, and subscribers poll the store as well.
 type RunSignals interface {

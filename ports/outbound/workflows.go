@@ -77,8 +77,3 @@ type VersionParent struct {
 	Workflow  workflow.ID
 	SubTenant tenant.SubTenantID // empty for none
 }
-
-// Expressions checks the texts of expressions and templates in a graph.
-type Expressions interface {
-	workflow.Expressions
-}
