@@ -16,11 +16,11 @@ import (
 
 // batch are runs that one unit of work deals with.
 type batch struct {
-	*Worker
-	job   *job.Job
-	runs  []outbound.JobRun
-	plans map[run.Source]*run.Plan
-	why   *domain.Error // why none of them is dealt with; nil where they are
+	worker *Worker
+	job    *job.Job
+	runs   []outbound.JobRun
+	plans  map[run.Source]*run.Plan
+	why    *domain.Error // why none of them is dealt with; nil where they are
 
 	st       outbound.Stores
 	steps    *execution.StepBuffer
@@ -33,7 +33,7 @@ type batch struct {
 
 // do deals with the runs. It may be called again, for another attempt at the unit.
 func (b *batch) do(ctx context.Context, st outbound.Stores) (err error) {
-	b.st, b.steps, b.allowed, b.begin, b.failures, b.changed = st, execution.NewStepBuffer(st, b.random), b.allowance.In(st), nil, nil, nil
+	b.st, b.steps, b.allowed, b.begin, b.failures, b.changed = st, execution.NewStepBuffer(st, b.worker.random), b.worker.allowance.In(st), nil, nil, nil
 	if b.at, err = st.Runs.Queue.Now(ctx); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (b *batch) add(ctx context.Context, r *run.Run, made execution.Step) error 
 
 // retry looks whether there is room in the run's lane.
 func (b *batch) retry(ctx context.Context, r *run.Run) (run.Step, error) {
-	made, err := execution.Retry(r, b.plans[r.Source()], run.Event{At: b.at, Secret: b.key.Secret(r.ID()), Budget: b.computing.StepBudget(execution.InlineSteps)})
+	made, err := execution.Retry(r, b.plans[r.Source()], run.Event{At: b.at, Secret: b.worker.key.Secret(r.ID()), Budget: b.worker.computing.StepBudget(execution.InlineSteps)})
 	if err != nil || made.Refused != nil {
 		return made, err
 	}
@@ -179,8 +179,8 @@ func (b *batch) rerun(ctx context.Context, r *run.Run) error {
 	if !r.Status().Finished() {
 		return domain.Fail(domain.Conflict, "run_not_finished", "Run %s was retried in the meantime, and is %s.", r.ID(), r.Status())
 	}
-	again := run.Again{Source: r.Source(), DedupeKey: b.random.ID(run.DedupeKeyPrefix)}
-	next, err := r.Rerun(nil, run.ID(b.random.ID(run.IDPrefix)), again, b.job.After(b.clock.Now()))
+	again := run.Again{Source: r.Source(), DedupeKey: b.worker.random.ID(run.DedupeKeyPrefix)}
+	next, err := r.Rerun(nil, run.ID(b.worker.random.ID(run.IDPrefix)), again, b.job.After(b.worker.clock.Now()))
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (w *Worker) erase(ctx context.Context, j *job.Job, failed func(error)) (err
 	for i, one := range next {
 		ids[i], size = one.ID, size+one.Size
 	}
-	e := &eraser{Worker: w, ids: ids, failed: failed}
+	e := &eraser{worker: w, ids: ids, failed: failed}
 	waited := w.computing.Do(ctx, j.Tenant(), execution.Copies*size, func() {
 		err = w.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return e.do(ctx, st, j.Tenant(), j.ID()) })
 	})
@@ -52,7 +52,7 @@ func (w *Worker) erase(ctx context.Context, j *job.Job, failed func(error)) (err
 
 // eraser removes what one unit of work removes.
 type eraser struct {
-	*Worker
+	worker *Worker
 	ids    []run.ID // that the job was given and has not removed, the first ones
 	failed func(error)
 
@@ -87,7 +87,7 @@ func (e *eraser) do(ctx context.Context, st outbound.Stores, owner tenant.ID, id
 	if err != nil {
 		return err
 	}
-	now := e.clock.Now()
+	now := e.worker.clock.Now()
 	if e.job.Erased(removed, after, now); after == "" {
 		e.job.PartErased(now)
 	}
@@ -140,7 +140,7 @@ func (e *eraser) cancel(ctx context.Context) (cancelled int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	steps := execution.NewStepBuffer(e.st, e.random)
+	steps := execution.NewStepBuffer(e.st, e.worker.random)
 	for i, id := range e.ids {
 		if statuses[i] == "" || statuses[i].Finished() {
 			continue

@@ -179,7 +179,7 @@ func (w *Worker) attempt(ctx context.Context, j *job.Job, runs []outbound.JobRun
 	}
 	ctx = outbound.WithLargeWrite(ctx, int(size))
 	waited := w.computing.Do(ctx, j.Tenant(), w.computing.Demand(largest)+execution.Copies*(size-largest), func() {
-		err = w.record(ctx, j, &batch{Worker: w, job: j, runs: runs, plans: plans, why: why})
+		err = w.record(ctx, j, &batch{worker: w, job: j, runs: runs, plans: plans, why: why})
 	})
 	return errors.Join(waited, err)
 }

@@ -32,27 +32,27 @@ func (s *Service) TestNode(ctx context.Context, who tenant.Caller, idempotency d
 	if err = who.May(tenant.TestNode); err != nil {
 		return done, err
 	}
-	t := &nodeTest{Service: s, who: who, idempotency: idempotency, version: id, began: s.clock.Now()}
+	t := &nodeTest{service: s, who: who, idempotency: idempotency, version: id, began: s.clock.Now()}
 	if err = t.prepare(ctx, of, c); err != nil {
 		return done, err
 	}
 	defer func() { s.budgets.Growing.Release(who.Tenant(), t.growing) }()
 	err = s.computing.DoWithAside(ctx, who.Tenant(), s.computing.Most(), func(aside execution.Aside) error {
-		return s.plans.With(ctx, who.Tenant(), t.Run.Source(), t.Graph, t.types, aside, func(p *run.Plan, aside execution.Aside) error { return t.execute(ctx, p, aside) })
+		return s.plans.With(ctx, who.Tenant(), t.test.Run.Source(), t.test.Graph, t.types, aside, func(p *run.Plan, aside execution.Aside) error { return t.execute(ctx, p, aside) })
 	})
 	if err != nil {
 		t.interrupted(ctx)
 		return done, err
 	}
-	t.shown.Logs, t.shown.Took = t.Run.Logs(t.history), s.clock.Now().Sub(t.began)
-	t.shown.OutputOmitted = !hold(t.Run.Size() + len(t.shown.Inputs[of].Input))
+	t.shown.Logs, t.shown.Took = t.test.Run.Logs(t.history), s.clock.Now().Sub(t.began)
+	t.shown.OutputOmitted = !hold(t.test.Run.Size() + len(t.shown.Inputs[of].Input))
 	return t.shown, t.record(ctx)
 }
 
 // nodeTest is one test of a node.
 type nodeTest struct {
-	*Service
-	run.NodeTest
+	service     *Service
+	test        run.NodeTest
 	who         tenant.Caller
 	idempotency domain.IdempotencyKey
 	version     workflow.VersionID
@@ -66,7 +66,7 @@ type nodeTest struct {
 
 // prepare reads what is tested, and says what stands against it.
 func (t *nodeTest) prepare(ctx context.Context, of workflow.NodeID, c run.NodeTestCall) error {
-	subject, err := t.subjectOf(ctx, t.who.Scope, t.idempotency, t.version, "", t.began)
+	subject, err := t.service.subjectOf(ctx, t.who.Scope, t.idempotency, t.version, "", t.began)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (t *nodeTest) prepare(ctx context.Context, of workflow.NodeID, c run.NodeTe
 	if !known {
 		return domain.Fail(domain.NotFound, "node_not_found", "The workflow version has no such node.")
 	}
-	if t.types, err = t.directory.CurrentRegistry(ctx, t.who.Tenant()); err != nil {
+	if t.types, err = t.service.directory.CurrentRegistry(ctx, t.who.Tenant()); err != nil {
 		return err
 	}
 	t.types = t.types.For(t.who)
@@ -83,29 +83,29 @@ func (t *nodeTest) prepare(ctx context.Context, of workflow.NodeID, c run.NodeTe
 		return err
 	}
 	started := run.Start{
-		Tenant: t.who.Tenant(), SubTenant: ver.SubTenant(), Workflow: ver.Workflow(), Version: t.version, Entity: t.random.ID("entity"), Cause: run.CauseManual,
+		Tenant: t.who.Tenant(), SubTenant: ver.SubTenant(), Workflow: ver.Workflow(), Version: t.version, Entity: t.service.random.ID("entity"), Cause: run.CauseManual,
 	}
-	t.NodeTest = run.NewNodeTest(run.ID(t.random.ID(run.IDPrefix)), started, ver.Graph(), of, c.With(ver.Pinned()), t.began)
-	t.shown = inbound.TestedNode{ShownRun: inbound.ShownRun{Run: t.Run}, Node: of}
+	t.test = run.NewNodeTest(run.ID(t.service.random.ID(run.IDPrefix)), started, ver.Graph(), of, c.With(ver.Pinned()), t.began)
+	t.shown = inbound.TestedNode{ShownRun: inbound.ShownRun{Run: t.test.Run}, Node: of}
 	return nil
 }
 
 // execute lets the node begin, and makes the attempt that it asks for, if any.
 func (t *nodeTest) execute(ctx context.Context, p *run.Plan, aside execution.Aside) error {
-	defer t.Run.Forget()
+	defer t.test.Run.Forget()
 	step, err := t.advance(p, run.TimeReached{})
 	if err != nil {
 		return err
 	}
-	if t.shown.Inputs, _, err = t.Run.ShownInputs(p, run.MaxOutput); err != nil || len(step.Execute) == 0 {
+	if t.shown.Inputs, _, err = t.test.Run.ShownInputs(p, run.MaxOutput); err != nil || len(step.Execute) == 0 {
 		return err
 	}
-	wanted, err := t.Run.Prepare(p, step.Execute[0])
+	wanted, err := t.test.Run.Prepare(p, step.Execute[0])
 	if err != nil {
 		return err
 	}
 	var fact run.Fact
-	err = aside(execution.CallMemory+2*wanted.Weight+int64(t.Size()), func() error {
+	err = aside(execution.CallMemory+2*wanted.Weight+int64(t.test.Size()), func() error {
 		fact, err = t.attempt(ctx, wanted)
 		return err
 	})
@@ -118,7 +118,7 @@ func (t *nodeTest) execute(ctx context.Context, p *run.Plan, aside execution.Asi
 
 // advance lets a fact happen to the node.
 func (t *nodeTest) advance(p *run.Plan, fact run.Fact) (run.Step, error) {
-	step, err := t.Run.Advance(p, run.Event{At: t.clock.Now(), Fact: fact, Budget: t.computing.StepBudget(0)})
+	step, err := t.test.Run.Advance(p, run.Event{At: t.service.clock.Now(), Fact: fact, Budget: t.service.computing.StepBudget(0)})
 	t.history = append(t.history, step.History...)
 	return step, err
 }
@@ -133,8 +133,8 @@ func (t *nodeTest) attempt(ctx context.Context, e run.Execute) (run.Fact, error)
 	e.Timeout = min(e.Timeout, maxTestedAttempt)
 	bounded, stop := context.WithTimeout(ctx, maxTestedAttempt+time.Second)
 	defer stop()
-	fact, err := t.attempts.Make(bounded, e, func(ctx context.Context, size int64) error {
-		err := t.budgets.Growing.Reserve(ctx, t.who.Tenant(), size)
+	fact, err := t.service.attempts.Make(bounded, e, func(ctx context.Context, size int64) error {
+		err := t.service.budgets.Growing.Reserve(ctx, t.who.Tenant(), size)
 		if err == nil {
 			t.growing += size
 		}
@@ -149,7 +149,7 @@ func (t *nodeTest) attempt(ctx context.Context, e run.Execute) (run.Fact, error)
 // begin records that an attempt is made, and what a repeat gets if the process ends meanwhile.
 func (t *nodeTest) begin(ctx context.Context) error {
 	err := t.claim(ctx, func(ctx context.Context, st outbound.Stores) error {
-		now := t.clock.Now()
+		now := t.service.clock.Now()
 		return st.Idempotency.Begin(ctx, t.who.Tenant(), t.idempotency, t.whenInterrupted(), now, now.Add(maxTest))
 	})
 	t.begun = err == nil && t.idempotency.Wanted()
@@ -178,7 +178,7 @@ func (t *nodeTest) interrupted(ctx context.Context) {
 
 func (t *nodeTest) whenInterrupted() inbound.TestedNode {
 	shown := t.shown
-	shown.Run = t.Interrupted()
+	shown.Run = t.test.Interrupted()
 	return shown
 }
 
@@ -186,7 +186,7 @@ func (t *nodeTest) claim(ctx context.Context, record func(context.Context, outbo
 	if !t.idempotency.Wanted() {
 		return nil
 	}
-	return t.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+	return t.service.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Idempotency.Claim(ctx, t.who.Tenant(), t.idempotency, t.began); err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (t *nodeTest) claim(ctx context.Context, record func(context.Context, outbo
 }
 
 func (t *nodeTest) amend(ctx context.Context, outcome inbound.TestedNode) error {
-	return t.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+	return t.service.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		return st.Idempotency.Amend(ctx, t.who.Tenant(), t.idempotency, outcome)
 	})
 }
