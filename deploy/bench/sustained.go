@@ -51,7 +51,7 @@ func (sustainedRuns) measure(ctx context.Context, e *env, o options) ([]figure, 
 	if err != nil {
 		return nil, err
 	}
-	ratios, p99s, detail, err := measureSides(ctx, empty, kept, o)
+	of, err := measureSides(ctx, empty, kept, o)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +60,10 @@ func (sustainedRuns) measure(ctx context.Context, e *env, o options) ([]figure, 
 		return nil, err
 	}
 	return []figure{
-		newFigure("runs-sustained", fmt.Sprintf("runs on an empty database against %d kept ones, of which the oldest are being removed", o.runs), "times the rate", 1.11, ratios...).
-			withDetail("%s; of %d old runs %d were removed before and %d meanwhile", detail.rates, o.runs/expiredPart, o.runs/expiredPart-left, left-still),
-		newFigure("runs-sustained-p99", "the p99 of the calls that start them, kept against empty", "times", 2, p99s...).withDetail("%s", detail.p99),
+		newFigure("runs-sustained", fmt.Sprintf("runs on an empty database against %d kept ones, of which the oldest are being removed", o.runs), "times the rate", 1.11, ratios(of[0].rates, of[1].rates)...).
+			withDetail("%.0f/s against %.0f/s; of %d old runs %d were removed before and %d meanwhile", medianOf(of[0].rates), medianOf(of[1].rates), o.runs/expiredPart, o.runs/expiredPart-left, left-still),
+		newFigure("runs-sustained-p99", "the p99 of the calls that start them, kept against empty", "times", 2, ratios(of[1].p99s, of[0].p99s)...).
+			withDetail("%.1f ms against %.1f ms", medianOf(of[1].p99s), medianOf(of[0].p99s)),
 	}, nil
 }
 
@@ -124,26 +125,31 @@ func (s *side) standStill(ctx context.Context) (goOn func() error, err error) {
 	return func() error { return p.Signal(syscall.SIGCONT) }, p.Signal(syscall.SIGSTOP)
 }
 
-// sidesDetail says what the ratios come from.
-type sidesDetail struct{ rates, p99 string }
+// sideRounds holds what was measured in each round.
+type sideRounds struct{ rates, p99s []float64 }
 
-// measureSides measures both in turn, and compares those that were measured one after the other.
-func measureSides(ctx context.Context, empty, kept *side, o options) (ratios, p99s []float64, detail sidesDetail, err error) {
-	var rates, calls [2][]float64
+// measureSides measures both in turn.
+func measureSides(ctx context.Context, empty, kept *side, o options) (of [2]sideRounds, err error) {
 	for i := range o.rounds {
 		for at, s := range []*side{empty, kept} {
 			found, err := s.completeRunsAlone(ctx, []*side{kept, empty}[at], max(o.period, 5*time.Second))
 			if err != nil {
-				return nil, nil, detail, err
+				return of, err
 			}
-			rates[at], calls[at] = append(rates[at], found.perSecond), append(calls[at], milliseconds(found.p99))
+			of[at].rates, of[at].p99s = append(of[at].rates, found.perSecond), append(of[at].p99s, milliseconds(found.p99))
+			_, _ = fmt.Fprintf(o.verbose, "runs-sustained, round %d of %d, %s: %.0f/s, p99 %.1f ms\n", i+1, o.rounds, s.gateway.Name, found.perSecond, milliseconds(found.p99)) // progress only
 		}
-		ratios, p99s = append(ratios, rates[0][i]/rates[1][i]), append(p99s, calls[1][i]/calls[0][i])
-		_, _ = fmt.Fprintf(o.verbose, "runs-sustained, round %d of %d: %.0f/s and %.0f/s, p99 %.1f ms and %.1f ms\n", i+1, o.rounds, rates[0][i], rates[1][i], calls[0][i], calls[1][i]) // progress only
 	}
-	detail.rates = fmt.Sprintf("%.0f/s against %.0f/s", medianOf(rates[0]), medianOf(rates[1]))
-	detail.p99 = fmt.Sprintf("%.1f ms against %.1f ms", medianOf(calls[1]), medianOf(calls[0]))
-	return ratios, p99s, detail, nil
+	return of, nil
+}
+
+// ratios compares what was measured one after the other.
+func ratios(of, to []float64) []float64 {
+	all := make([]float64, len(of))
+	for i := range of {
+		all[i] = of[i] / to[i]
+	}
+	return all
 }
 
 // completeRunsAlone is completeRuns while the other side stands still.
