@@ -51,6 +51,12 @@ func (f fixture) getKey(owner tenant.ID, id tenant.KeyID) (k *tenant.APIKey, err
 
 // APIKeyRepository is the contract of outbound.APIKeyRepository.
 func APIKeyRepository(t *testing.T, open OpenStore) {
+	storedAPIKeys(t, open)
+	limitedAPIKeys(t, open)
+	usableAPIKeys(t, open)
+}
+
+func storedAPIKeys(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"every field comes back": func(f fixture) {
 			used, expires, revoked := noon.Add(time.Second), noon.Add(time.Hour), noon.Add(2*time.Second)
@@ -93,6 +99,54 @@ func APIKeyRepository(t *testing.T, open OpenStore) {
 				return err
 			})
 		},
+		"a rotated key remembers its successor": func(f fixture) {
+			k := f.key(f.tenant().ID(), tenant.Secret, nil)
+			if err := k.Retire("key_next", time.Hour, noon); err != nil {
+				f.Fatal(err)
+			}
+			f.write(func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Update(ctx, k) })
+			got, err := f.getKey(k.Tenant(), k.ID())
+			if err != nil {
+				f.Fatal(err)
+			}
+			if diff := cmp.Diff(k.State(), got.State()); diff != "" {
+				f.Error(diff)
+			}
+		},
+		"a stale update is refused": func(f fixture) {
+			k := f.key(f.tenant().ID(), tenant.Secret, nil)
+			stale := tenant.RestoreAPIKey(k.State())
+			k.Revoke(noon)
+			f.write(func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Update(ctx, k) })
+			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Update(ctx, stale) })
+			f.wantError(err, domain.Conflict, "stale_revision")
+			if got, err := f.getKey(k.Tenant(), k.ID()); err != nil || got.RevokedAt() == nil || got.Revision() != 2 {
+				f.Errorf("the key is %+v, %v", got, err)
+			}
+		},
+		"pages are newest first and know the total": func(f fixture) {
+			owner := f.tenant().ID()
+			var want []tenant.KeyID
+			for range 3 {
+				want = append([]tenant.KeyID{f.key(owner, tenant.Secret, nil).ID()}, want...)
+			}
+			page, err := domain.NewPageRequest(2, 1)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.read(func(ctx context.Context, st outbound.Stores) error {
+				found, err := st.APIKeys.List(ctx, owner, page)
+				if found.Total != 3 || len(found.Items) != 2 || found.Items[0].ID() != want[1] || found.Items[1].ID() != want[2] {
+					f.Errorf("the page is %+v", found)
+				}
+				return err
+			})
+		},
+	})
+}
+
+func limitedAPIKeys(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"every field of what limits a key comes back, and its hash finds it": func(f fixture) {
 			sub, ends := tenant.SubTenantID("a"), noon.Add(time.Hour)
 			for _, kt := range []tenant.KeyType{tenant.Secret, tenant.Embed} {
@@ -188,31 +242,11 @@ func APIKeyRepository(t *testing.T, open OpenStore) {
 				})
 			}
 		},
-		"a rotated key remembers its successor": func(f fixture) {
-			k := f.key(f.tenant().ID(), tenant.Secret, nil)
-			if err := k.Retire("key_next", time.Hour, noon); err != nil {
-				f.Fatal(err)
-			}
-			f.write(func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Update(ctx, k) })
-			got, err := f.getKey(k.Tenant(), k.ID())
-			if err != nil {
-				f.Fatal(err)
-			}
-			if diff := cmp.Diff(k.State(), got.State()); diff != "" {
-				f.Error(diff)
-			}
-		},
-		"a stale update is refused": func(f fixture) {
-			k := f.key(f.tenant().ID(), tenant.Secret, nil)
-			stale := tenant.RestoreAPIKey(k.State())
-			k.Revoke(noon)
-			f.write(func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Update(ctx, k) })
-			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Update(ctx, stale) })
-			f.wantError(err, domain.Conflict, "stale_revision")
-			if got, err := f.getKey(k.Tenant(), k.ID()); err != nil || got.RevokedAt() == nil || got.Revision() != 2 {
-				f.Errorf("the key is %+v, %v", got, err)
-			}
-		},
+	})
+}
+
+func usableAPIKeys(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"usable keys are those neither revoked nor expired": func(f fixture) {
 			owner := f.tenant().ID()
 			end := noon.Add(time.Minute)
@@ -260,24 +294,6 @@ func APIKeyRepository(t *testing.T, open OpenStore) {
 				n, err := st.APIKeys.CountUsable(ctx, owner, tenant.Secret, noon)
 				if n != 1 {
 					f.Errorf("%d keys are left", n)
-				}
-				return err
-			})
-		},
-		"pages are newest first and know the total": func(f fixture) {
-			owner := f.tenant().ID()
-			var want []tenant.KeyID
-			for range 3 {
-				want = append([]tenant.KeyID{f.key(owner, tenant.Secret, nil).ID()}, want...)
-			}
-			page, err := domain.NewPageRequest(2, 1)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.read(func(ctx context.Context, st outbound.Stores) error {
-				found, err := st.APIKeys.List(ctx, owner, page)
-				if found.Total != 3 || len(found.Items) != 2 || found.Items[0].ID() != want[1] || found.Items[1].ID() != want[2] {
-					f.Errorf("the page is %+v", found)
 				}
 				return err
 			})

@@ -222,6 +222,11 @@ func erasedRuns(t *testing.T, open OpenStore) {
 }
 
 func erasedParts(t *testing.T, open OpenStore) {
+	erasedTraces(t, open)
+	erasedKeys(t, open)
+}
+
+func erasedTraces(t *testing.T, open OpenStore) {
 	gone, erased := run.ID(newID("run")), run.ID(newID("run"))
 	cases(t, open, map[string]func(f fixture){
 		"deliveries to hooks go that name somebody, or a run that was erased": func(f fixture) {
@@ -319,6 +324,11 @@ func erasedParts(t *testing.T, open OpenStore) {
 				f.Error("another tenant's is gone")
 			}
 		},
+	})
+}
+
+func erasedKeys(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"keys are revoked when an erasure is accepted, and removed later": func(f fixture) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			for name, c := range map[string]struct{ d job.ErasureDraft }{"team": {job.ErasureDraft{SubTenant: new(tenant.SubTenantID)}}, anna: {}} {
@@ -387,6 +397,11 @@ func (f fixture) endJob(j *job.Job) {
 }
 
 func runDeletion(t *testing.T, open OpenStore) {
+	deletedRuns(t, open)
+	tracesOfRuns(t, open)
+}
+
+func deletedRuns(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"a run, those below it and the one above say which has not ended": func(f fixture) {
 			owner := f.tenant().ID()
@@ -423,6 +438,11 @@ func runDeletion(t *testing.T, open OpenStore) {
 				f.Error(diff)
 			}
 		},
+	})
+}
+
+func tracesOfRuns(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"what names a run is found, however much else there is, and goes with it": func(f fixture) {
 			h := f.hooked()
 			owner := h.Tenant()

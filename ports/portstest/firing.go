@@ -84,6 +84,12 @@ func (f fixture) onEvent(owner tenant.ID, event string, sub *tenant.SubTenantID,
 
 // FiringRepository is the contract of outbound.FiringRepository.
 func FiringRepository(t *testing.T, open OpenStore) {
+	firingTriggers(t, open)
+	eventTriggers(t, open)
+	firingVersions(t, open)
+}
+
+func firingTriggers(t *testing.T, open OpenStore) {
 	can := trigger.ParentState{WorkflowActive: true, VersionActive: true}
 	off := false
 	cases(t, open, map[string]func(f fixture){
@@ -122,6 +128,57 @@ func FiringRepository(t *testing.T, open OpenStore) {
 				f.Errorf("its event fires %v", got)
 			}
 		},
+		"among many there are those that cannot fire, which is told": func(f fixture) {
+			ver, draft := f.published(f.tenant().ID(), ""), f.version(f.workflow(f.tenant().ID(), ""))
+			all := []*trigger.Trigger{f.listening(ver, "paid"), f.listening(ver, "paid", func(st *trigger.State) { st.Active = false }), f.listening(draft, "paid")}
+			var want, got []firing
+			var keys []outbound.TriggerKey
+			for i, trg := range all {
+				want = append(want, firing{trg.State(), ver.Workflow(), can})
+				keys = append(keys, outbound.KeyOf(trg))
+				if i == 2 {
+					want[i].Workflow, want[i].Standing = draft.Workflow(), trigger.ParentState{WorkflowActive: true}
+				}
+			}
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				got = nil
+				found, err := st.Firing.Triggers(ctx, keys)
+				for _, one := range found {
+					got = append(got, firingOf(one))
+				}
+				return err
+			})
+			if diff := cmp.Diff(want, got); diff != "" {
+				f.Error(diff)
+			}
+		},
+		"triggers of several tenants come in their order": func(f fixture) {
+			a, b := f.listening(f.published(f.tenant().ID(), ""), "paid"), f.listening(f.published(f.tenant().ID(), ""), "paid")
+			foreign := a.State()
+			foreign.Tenant = b.Tenant()
+			asked := []outbound.TriggerKey{outbound.KeyOf(b), outbound.KeyOf(trigger.Restore(foreign)), outbound.KeyOf(a), outbound.KeyOf(b)}
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				found, err := st.Firing.Triggers(ctx, asked)
+				if err != nil || len(found) != len(asked) {
+					return fmt.Errorf("%d were found: %w", len(found), err)
+				}
+				for i, want := range []bool{true, false, true, true} {
+					if there := found[i].Trigger != nil; there != want || there && (outbound.KeyOf(found[i].Trigger) != asked[i] || found[i].ParentState != can) {
+						f.Errorf("%d: %v", i, found[i])
+					}
+				}
+				none, err := st.Firing.Triggers(ctx, nil)
+				if len(none) > 0 {
+					f.Errorf("nothing became %v", none)
+				}
+				return err
+			})
+		},
+	})
+}
+
+func eventTriggers(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"an event fires what listens for it, the oldest first": func(f fixture) {
 			ver := f.published(f.tenant().ID(), "")
 			at := func(seconds int) func(*trigger.State) {
@@ -210,54 +267,7 @@ func FiringRepository(t *testing.T, open OpenStore) {
 				})
 			}
 		},
-		"among many there are those that cannot fire, which is told": func(f fixture) {
-			ver, draft := f.published(f.tenant().ID(), ""), f.version(f.workflow(f.tenant().ID(), ""))
-			all := []*trigger.Trigger{f.listening(ver, "paid"), f.listening(ver, "paid", func(st *trigger.State) { st.Active = false }), f.listening(draft, "paid")}
-			var want, got []firing
-			var keys []outbound.TriggerKey
-			for i, trg := range all {
-				want = append(want, firing{trg.State(), ver.Workflow(), can})
-				keys = append(keys, outbound.KeyOf(trg))
-				if i == 2 {
-					want[i].Workflow, want[i].Standing = draft.Workflow(), trigger.ParentState{WorkflowActive: true}
-				}
-			}
-			f.write(func(ctx context.Context, st outbound.Stores) error {
-				got = nil
-				found, err := st.Firing.Triggers(ctx, keys)
-				for _, one := range found {
-					got = append(got, firingOf(one))
-				}
-				return err
-			})
-			if diff := cmp.Diff(want, got); diff != "" {
-				f.Error(diff)
-			}
-		},
-		"triggers of several tenants come in their order": func(f fixture) {
-			a, b := f.listening(f.published(f.tenant().ID(), ""), "paid"), f.listening(f.published(f.tenant().ID(), ""), "paid")
-			foreign := a.State()
-			foreign.Tenant = b.Tenant()
-			asked := []outbound.TriggerKey{outbound.KeyOf(b), outbound.KeyOf(trigger.Restore(foreign)), outbound.KeyOf(a), outbound.KeyOf(b)}
-			f.write(func(ctx context.Context, st outbound.Stores) error {
-				found, err := st.Firing.Triggers(ctx, asked)
-				if err != nil || len(found) != len(asked) {
-					return fmt.Errorf("%d were found: %w", len(found), err)
-				}
-				for i, want := range []bool{true, false, true, true} {
-					if there := found[i].Trigger != nil; there != want || there && (outbound.KeyOf(found[i].Trigger) != asked[i] || found[i].ParentState != can) {
-						f.Errorf("%d: %v", i, found[i])
-					}
-				}
-				none, err := st.Firing.Triggers(ctx, nil)
-				if len(none) > 0 {
-					f.Errorf("nothing became %v", none)
-				}
-				return err
-			})
-		},
 	})
-	firingVersions(t, open)
 }
 
 // deactivate switches a version's workflow off.

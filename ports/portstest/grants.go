@@ -68,6 +68,11 @@ func issuedTokens(name string) connection.IssuedTokens {
 
 // GrantRepository is the contract of outbound.GrantRepository.
 func GrantRepository(t *testing.T, open OpenStore) {
+	storedGrants(t, open)
+	leasedGrants(t, open)
+}
+
+func storedGrants(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"every field comes back, after each change": func(f fixture) {
 			c := f.oauthConnection(f.tenant().ID(), "")
@@ -154,6 +159,27 @@ func GrantRepository(t *testing.T, open OpenStore) {
 			f.wantError(f.updateGrant(stale), domain.Conflict, "stale_revision")
 			f.wantError(f.updateGrant(connection.NewGrant(c.Tenant(), f.oauthConnection(c.Tenant(), "").ID())), domain.NotFound, "grant_not_found")
 		},
+		"an unknown connection has none": func(f fixture) {
+			owner := f.tenant().ID()
+			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
+				return st.Grants.Insert(ctx, connection.NewGrant(owner, connection.ID(newID(connection.IDPrefix))))
+			})
+			f.wantError(err, domain.NotFound, "connection_not_found")
+		},
+		"it goes with its connection": func(f fixture) {
+			c := f.oauthConnection(f.tenant().ID(), "")
+			f.newGrant(c)
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.Connections.Delete(ctx, tenant.All(c.Tenant()), c.ID())
+			})
+			_, _, err := f.grant(tenant.All(c.Tenant()), c.ID())
+			f.wantError(err, domain.NotFound, "grant_not_found")
+		},
+	})
+}
+
+func leasedGrants(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"of units that lease at once, one does": func(f fixture) {
 			c := f.oauthConnection(f.tenant().ID(), "")
 			const many = 8
@@ -193,22 +219,6 @@ func GrantRepository(t *testing.T, open OpenStore) {
 			if n != 1 {
 				f.Errorf("%d have the lease", n)
 			}
-		},
-		"an unknown connection has none": func(f fixture) {
-			owner := f.tenant().ID()
-			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				return st.Grants.Insert(ctx, connection.NewGrant(owner, connection.ID(newID(connection.IDPrefix))))
-			})
-			f.wantError(err, domain.NotFound, "connection_not_found")
-		},
-		"it goes with its connection": func(f fixture) {
-			c := f.oauthConnection(f.tenant().ID(), "")
-			f.newGrant(c)
-			f.write(func(ctx context.Context, st outbound.Stores) error {
-				return st.Connections.Delete(ctx, tenant.All(c.Tenant()), c.ID())
-			})
-			_, _, err := f.grant(tenant.All(c.Tenant()), c.ID())
-			f.wantError(err, domain.NotFound, "grant_not_found")
 		},
 		"those are due that nobody uses, the longest due first": func(f fixture) {
 			owner := f.tenant().ID()

@@ -236,6 +236,11 @@ func (f fixture) findHook(h *hook.Hook) (found *hook.Hook, err error) {
 }
 
 func hookDeliveries(t *testing.T, open OpenStore) {
+	keptHookDeliveries(t, open)
+	listedHookDeliveries(t, open)
+}
+
+func keptHookDeliveries(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"every field comes back, and what is started is added": func(f fixture) {
 			h := f.hooked()
@@ -275,6 +280,42 @@ func hookDeliveries(t *testing.T, open OpenStore) {
 				})
 			}
 		},
+		"of those that were refused the newest are kept, and they are not what the tenant stores": func(f fixture) {
+			h := f.hooked()
+			kept := hookDelivery(h, 0, hook.Accepted)
+			f.addDeliveries(kept)
+			before := f.storedBytes(h)
+			for i := range hook.MaxRefused + 5 {
+				f.addDeliveries(hookDelivery(h, i+1, hook.RefusedSender))
+			}
+			_, refused := f.hookDeliveries(h, hook.ReceivedFilter{Verdict: hook.RefusedSender})
+			ids, _ := f.hookDeliveries(h, hook.ReceivedFilter{Verdict: hook.Accepted})
+			if refused > hook.MaxRefused || refused < hook.MaxRefused/2 || len(ids) != 1 || before != kept.Size || f.storedBytes(h) != before {
+				f.Errorf("%d are kept next to %v, and %d bytes where there were %d", refused, ids, f.storedBytes(h), before)
+			}
+		},
+		"a sweep removes the oldest of a tenant": func(f fixture) {
+			h, other := f.hooked(), f.hooked()
+			last := hookDelivery(h, 2, hook.Accepted)
+			f.addDeliveries(hookDelivery(h, 0, hook.Accepted), hookDelivery(h, 1, hook.RefusedSender), last, hookDelivery(other, 0, hook.Accepted))
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				n, err := st.Hooks.Deliveries.Sweep(ctx, h.Tenant(), last.At, 100)
+				if n != 2 {
+					f.Errorf("%d were swept", n)
+				}
+				return err
+			})
+			ids, _ := f.hookDeliveries(h, hook.ReceivedFilter{})
+			_, others := f.hookDeliveries(other, hook.ReceivedFilter{})
+			if len(ids) != 1 || ids[0] != last.ID || others != 1 || f.storedBytes(h) != last.Size {
+				f.Errorf("%v and %d others are left, and %d bytes of %d are counted", ids, others, f.storedBytes(h), last.Size)
+			}
+		},
+	})
+}
+
+func listedHookDeliveries(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"a list is narrowed by verdict and time": func(f fixture) {
 			h := f.hooked()
 			all := []*hook.Received{hookDelivery(h, 0, hook.Accepted), hookDelivery(h, 1, hook.Filtered), hookDelivery(h, 2, hook.Accepted)}
@@ -324,37 +365,6 @@ func hookDeliveries(t *testing.T, open OpenStore) {
 				if slices.Sort(got); !cmp.Equal(got, want) {
 					f.Errorf("with the verdict %q: %v, not %v", verdict, got, want)
 				}
-			}
-		},
-		"of those that were refused the newest are kept, and they are not what the tenant stores": func(f fixture) {
-			h := f.hooked()
-			kept := hookDelivery(h, 0, hook.Accepted)
-			f.addDeliveries(kept)
-			before := f.storedBytes(h)
-			for i := range hook.MaxRefused + 5 {
-				f.addDeliveries(hookDelivery(h, i+1, hook.RefusedSender))
-			}
-			_, refused := f.hookDeliveries(h, hook.ReceivedFilter{Verdict: hook.RefusedSender})
-			ids, _ := f.hookDeliveries(h, hook.ReceivedFilter{Verdict: hook.Accepted})
-			if refused > hook.MaxRefused || refused < hook.MaxRefused/2 || len(ids) != 1 || before != kept.Size || f.storedBytes(h) != before {
-				f.Errorf("%d are kept next to %v, and %d bytes where there were %d", refused, ids, f.storedBytes(h), before)
-			}
-		},
-		"a sweep removes the oldest of a tenant": func(f fixture) {
-			h, other := f.hooked(), f.hooked()
-			last := hookDelivery(h, 2, hook.Accepted)
-			f.addDeliveries(hookDelivery(h, 0, hook.Accepted), hookDelivery(h, 1, hook.RefusedSender), last, hookDelivery(other, 0, hook.Accepted))
-			f.write(func(ctx context.Context, st outbound.Stores) error {
-				n, err := st.Hooks.Deliveries.Sweep(ctx, h.Tenant(), last.At, 100)
-				if n != 2 {
-					f.Errorf("%d were swept", n)
-				}
-				return err
-			})
-			ids, _ := f.hookDeliveries(h, hook.ReceivedFilter{})
-			_, others := f.hookDeliveries(other, hook.ReceivedFilter{})
-			if len(ids) != 1 || ids[0] != last.ID || others != 1 || f.storedBytes(h) != last.Size {
-				f.Errorf("%v and %d others are left, and %d bytes of %d are counted", ids, others, f.storedBytes(h), last.Size)
 			}
 		},
 	})

@@ -44,6 +44,12 @@ func (f fixture) wantReplay(err error) {
 
 // IdempotencyRepository is the contract of outbound.OutcomeRepository.
 func IdempotencyRepository(t *testing.T, open OpenStore) {
+	recordedOutcomes(t, open)
+	claimedKeys(t, open)
+	expiredOutcomes(t, open)
+}
+
+func recordedOutcomes(t *testing.T, open OpenStore) {
 	nothing := func() {}
 	cases(t, open, map[string]func(f fixture){
 		"a repeat gets the bytes that were recorded": func(f fixture) {
@@ -118,6 +124,35 @@ func IdempotencyRepository(t *testing.T, open OpenStore) {
 			}
 			f.wantReplay(f.do(owner, interrupted, expired, nothing))
 		},
+		"a unit that fails records nothing": func(f fixture) {
+			owner := f.tenant().ID()
+			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
+				if err := st.Idempotency.Record(ctx, owner, onceWith("k", "same"), "made", noon); err != nil {
+					return err
+				}
+				return errOnPurpose
+			})
+			if !errors.Is(err, errOnPurpose) {
+				f.Fatal(err)
+			}
+			if err := f.do(owner, onceWith("k", "same"), noon, nothing); err != nil {
+				f.Errorf("the key is taken: %v", err)
+			}
+		},
+		"an answer that cannot be rendered keeps the unit from committing": func(f fixture) {
+			owner := f.tenant().ID()
+			broken := onceWith("k", "same")
+			broken.Answer = func(any) ([]byte, error) { return nil, errOnPurpose }
+			if err := f.do(owner, broken, noon, nothing); !errors.Is(err, errOnPurpose) {
+				f.Errorf("the error is %v", err)
+			}
+		},
+	})
+}
+
+func claimedKeys(t *testing.T, open OpenStore) {
+	nothing := func() {}
+	cases(t, open, map[string]func(f fixture){
 		"the same key for another request is a mistake of the client": func(f fixture) {
 			owner := f.tenant().ID()
 			if err := f.do(owner, onceWith("k", "same"), noon, nothing); err != nil {
@@ -140,42 +175,6 @@ func IdempotencyRepository(t *testing.T, open OpenStore) {
 				if err != nil {
 					f.Errorf("another %s: %v", claim, err)
 				}
-			}
-		},
-		"an outcome is forgotten after a day": func(f fixture) {
-			owner := f.tenant().ID()
-			ran := 0
-			for _, at := range []time.Time{noon, noon.Add(domain.IdempotencyRetention)} {
-				if err := f.do(owner, onceWith("k", "same"), at, func() { ran++ }); err != nil {
-					f.Fatal(err)
-				}
-			}
-			if ran != 2 {
-				f.Errorf("the command ran %d times", ran)
-			}
-			f.wantReplay(f.do(owner, onceWith("k", "same"), noon.Add(domain.IdempotencyRetention+time.Hour), nothing))
-		},
-		"a unit that fails records nothing": func(f fixture) {
-			owner := f.tenant().ID()
-			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				if err := st.Idempotency.Record(ctx, owner, onceWith("k", "same"), "made", noon); err != nil {
-					return err
-				}
-				return errOnPurpose
-			})
-			if !errors.Is(err, errOnPurpose) {
-				f.Fatal(err)
-			}
-			if err := f.do(owner, onceWith("k", "same"), noon, nothing); err != nil {
-				f.Errorf("the key is taken: %v", err)
-			}
-		},
-		"an answer that cannot be rendered keeps the unit from committing": func(f fixture) {
-			owner := f.tenant().ID()
-			broken := onceWith("k", "same")
-			broken.Answer = func(any) ([]byte, error) { return nil, errOnPurpose }
-			if err := f.do(owner, broken, noon, nothing); !errors.Is(err, errOnPurpose) {
-				f.Errorf("the error is %v", err)
 			}
 		},
 		"of thirty units with one key one takes effect and the others are told": func(f fixture) {
@@ -223,6 +222,25 @@ func IdempotencyRepository(t *testing.T, open OpenStore) {
 			if ran != 2 {
 				f.Errorf("the command ran %d times", ran)
 			}
+		},
+	})
+}
+
+func expiredOutcomes(t *testing.T, open OpenStore) {
+	nothing := func() {}
+	cases(t, open, map[string]func(f fixture){
+		"an outcome is forgotten after a day": func(f fixture) {
+			owner := f.tenant().ID()
+			ran := 0
+			for _, at := range []time.Time{noon, noon.Add(domain.IdempotencyRetention)} {
+				if err := f.do(owner, onceWith("k", "same"), at, func() { ran++ }); err != nil {
+					f.Fatal(err)
+				}
+			}
+			if ran != 2 {
+				f.Errorf("the command ran %d times", ran)
+			}
+			f.wantReplay(f.do(owner, onceWith("k", "same"), noon.Add(domain.IdempotencyRetention+time.Hour), nothing))
 		},
 		"sweeping removes the old ones, a batch at a time": func(f fixture) {
 			owner := f.tenant().ID()

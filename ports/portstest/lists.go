@@ -192,6 +192,11 @@ func (f fixture) getVersion(owner tenant.ID, id workflow.VersionID) (ver *workfl
 // OtherLists is the contract of the lists of versions, triggers and custom nodes,
 // where it goes beyond that of workflows.
 func OtherLists(t *testing.T, open OpenStore) {
+	versionLists(t, open)
+	triggerLists(t, open)
+}
+
+func versionLists(t *testing.T, open OpenStore) {
 	yes := true
 	cases(t, open, map[string]func(f fixture){
 		"versions are listed by workflow, drafts before what was published": func(f fixture) {
@@ -294,6 +299,12 @@ func OtherLists(t *testing.T, open OpenStore) {
 			})
 			f.wantError(err, domain.NotFound, "version_not_found")
 		},
+	})
+}
+
+func triggerLists(t *testing.T, open OpenStore) {
+	yes := true
+	cases(t, open, map[string]func(f fixture){
 		"triggers are narrowed by type, workflow, version, sub-tenant, activity and text": func(f fixture) {
 			trg := f.trigger()
 			ver, err := f.getVersion(trg.Tenant(), trg.Version())
@@ -345,21 +356,29 @@ func OtherLists(t *testing.T, open OpenStore) {
 	})
 }
 
+// registerSubTenant registers a sub-tenant of the tenant.
+func (f fixture) registerSubTenant(owner tenant.ID, segment tenant.SubTenantID, name string) (*tenant.SubTenant, error) {
+	f.Helper()
+	about := "about " + name
+	sub, err := tenant.NewSubTenant(tenant.RegistrationID(newID("st")), owner, tenant.SubTenantDraft{SubTenant: segment, Name: name, Description: &about}, noon)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return sub, f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.SubTenants.Insert(ctx, sub) })
+}
+
 // SubTenantRepository is the contract of outbound.SubTenantRepository and of
 // outbound.SubTenantDirectory.
 func SubTenantRepository(t *testing.T, open OpenStore) {
-	register := func(f fixture, owner tenant.ID, segment tenant.SubTenantID, name string) (*tenant.SubTenant, error) {
-		about := "about " + name
-		sub, err := tenant.NewSubTenant(tenant.RegistrationID(newID("st")), owner, tenant.SubTenantDraft{SubTenant: segment, Name: name, Description: &about}, noon)
-		if err != nil {
-			f.Fatal(err)
-		}
-		return sub, f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.SubTenants.Insert(ctx, sub) })
-	}
+	registeredSubTenants(t, open)
+	subTenantDirectory(t, open)
+}
+
+func registeredSubTenants(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"every field comes back, by id and by identifier, to its tenant only": func(f fixture) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
-			sub, err := register(f, owner, "Équipe 7", "Team")
+			sub, err := f.registerSubTenant(owner, "Équipe 7", "Team")
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -385,18 +404,18 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 		"an identifier is registered once in a tenant": func(f fixture) {
 			owner := f.tenant().ID()
 			for _, segment := range []tenant.SubTenantID{"a", "A"} {
-				if _, err := register(f, owner, segment, "x"); err != nil {
+				if _, err := f.registerSubTenant(owner, segment, "x"); err != nil {
 					f.Errorf("%s: %v", segment, err)
 				}
 			}
-			_, err := register(f, owner, "a", "y")
+			_, err := f.registerSubTenant(owner, "a", "y")
 			f.wantError(err, domain.Conflict, "sub_tenant_exists")
-			if _, err := register(f, f.tenant().ID(), "a", "y"); err != nil {
+			if _, err := f.registerSubTenant(f.tenant().ID(), "a", "y"); err != nil {
 				f.Error(err)
 			}
 		},
 		"an update changes what it should, and a stale one is refused": func(f fixture) {
-			sub, err := register(f, f.tenant().ID(), "a", "Before")
+			sub, err := f.registerSubTenant(f.tenant().ID(), "a", "Before")
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -424,11 +443,11 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 		},
 		"lists are searched, and deleting removes the registration only": func(f fixture) {
 			owner := f.tenant().ID()
-			sub, err := register(f, owner, "a", "Alpha")
+			sub, err := f.registerSubTenant(owner, "a", "Alpha")
 			if err != nil {
 				f.Fatal(err)
 			}
-			if _, err := register(f, owner, "b", "Beta"); err != nil {
+			if _, err := f.registerSubTenant(owner, "b", "Beta"); err != nil {
 				f.Fatal(err)
 			}
 			f.workflow(owner, "a")
@@ -450,10 +469,15 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 				f.Errorf("%d workflows are left", total)
 			}
 		},
+	})
+}
+
+func subTenantDirectory(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"the directory knows each once, registered or seen, in order": func(f fixture) {
 			owner := f.tenant().ID()
 			for _, segment := range []tenant.SubTenantID{"c", "a"} {
-				if _, err := register(f, owner, segment, "Registered "+string(segment)); err != nil {
+				if _, err := f.registerSubTenant(owner, segment, "Registered "+string(segment)); err != nil {
 					f.Fatal(err)
 				}
 			}

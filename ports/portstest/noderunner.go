@@ -27,6 +27,65 @@ var nodeSecret = domain.NewSigningSecret([domain.SecretEntropy]byte{1, 2, 3})
 // NodeRunner is the contract of outbound.NodeRunner. open gives a runner that may
 // call this machine.
 func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
+	nodeOutcomes(t, open)
+	stoppedNodeCalls(t, open)
+	t.Run("one attempt is one call, with the same key every time", func(t *testing.T) {
+		other := newNodeServer(t, "")
+		other.status = http.StatusServiceUnavailable
+		runner := open(t)
+		for kind, call := range other.calls() {
+			call.IdempotencyKey = "run_1:" + kind
+			for attempt := range 2 {
+				call.Attempt = attempt + 1
+				if _, err := runner.Run(t.Context(), call); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		got := other.keys()
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"run_1:custom", "run_1:custom", "run_1:httpRequest", "run_1:httpRequest"}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+
+	t.Run("values are read only", func(t *testing.T) {
+		for kind, call := range newNodeServer(t, `{"success": true}`).calls() {
+			before, inputs := maps.Clone(call.Config), call.Inputs
+			if _, err := open(t).Run(t.Context(), call); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(before, call.Config) + cmp.Diff(inputs, call.Inputs); diff != "" {
+				t.Errorf("%s: %s", kind, diff)
+			}
+		}
+	})
+
+	t.Run("health is a result, whatever the endpoint does", func(t *testing.T) {
+		well, ill, gone := newNodeServer(t, `{"success": true}`), newNodeServer(t, ""), newNodeServer(t, "")
+		ill.status = http.StatusInternalServerError
+		gone.server.Close()
+		for claim, c := range map[string]struct {
+			other *nodeServer
+			want  outbound.NodeHealth
+		}{
+			"well": {well, outbound.NodeHealth{Healthy: true, Status: 200}},
+			"ill":  {ill, outbound.NodeHealth{Status: 500, Code: "unexpected_status"}},
+			"gone": {gone, outbound.NodeHealth{Code: "connection_failed"}},
+		} {
+			got, err := open(t).Health(t.Context(), c.other.check())
+			if got.Latency < 0 || got.Healthy != (got.Message == "") {
+				t.Errorf("%s: the result is %+v", claim, got)
+			}
+			got.Latency, got.Message = 0, ""
+			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+				t.Error(claim, diff, err)
+			}
+		}
+	})
+}
+
+func nodeOutcomes(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 	t.Run("both kinds of node complete with their output", func(t *testing.T) {
 		other := newNodeServer(t, `{"success": true, "data": {"total": 12.50}}`)
 		for kind, call := range other.calls() {
@@ -65,37 +124,6 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 		checkFailure(t, "no endpoint", open(t), custom, false)
 	})
 
-	t.Run("one attempt is one call, with the same key every time", func(t *testing.T) {
-		other := newNodeServer(t, "")
-		other.status = http.StatusServiceUnavailable
-		runner := open(t)
-		for kind, call := range other.calls() {
-			call.IdempotencyKey = "run_1:" + kind
-			for attempt := range 2 {
-				call.Attempt = attempt + 1
-				if _, err := runner.Run(t.Context(), call); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		got := other.keys()
-		slices.Sort(got)
-		if diff := cmp.Diff([]string{"run_1:custom", "run_1:custom", "run_1:httpRequest", "run_1:httpRequest"}, got); diff != "" {
-			t.Error(diff)
-		}
-	})
-
-	t.Run("a call past its time is a failure to try again", func(t *testing.T) {
-		other := newNodeServer(t, "")
-		other.block()
-		for kind, call := range other.calls() {
-			call.Timeout = 20 * time.Millisecond
-			if f := checkFailure(t, kind, open(t), call, true); f.Code != "timeout" {
-				t.Errorf("%s: the code is %q", kind, f.Code)
-			}
-		}
-	})
-
 	t.Run("a request to wait is passed on, up to a day", func(t *testing.T) {
 		for text, want := range map[string]time.Duration{"7": 7 * time.Second, "99999999": 24 * time.Hour, "": 0} {
 			other := newNodeServer(t, "")
@@ -118,15 +146,16 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 			t.Error(diff, err)
 		}
 	})
+}
 
-	t.Run("values are read only", func(t *testing.T) {
-		for kind, call := range newNodeServer(t, `{"success": true}`).calls() {
-			before, inputs := maps.Clone(call.Config), call.Inputs
-			if _, err := open(t).Run(t.Context(), call); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(before, call.Config) + cmp.Diff(inputs, call.Inputs); diff != "" {
-				t.Errorf("%s: %s", kind, diff)
+func stoppedNodeCalls(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
+	t.Run("a call past its time is a failure to try again", func(t *testing.T) {
+		other := newNodeServer(t, "")
+		other.block()
+		for kind, call := range other.calls() {
+			call.Timeout = 20 * time.Millisecond
+			if f := checkFailure(t, kind, open(t), call, true); f.Code != "timeout" {
+				t.Errorf("%s: the code is %q", kind, f.Code)
 			}
 		}
 	})
@@ -164,29 +193,6 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 		defer cancel()
 		if outcome, err := open(t).Run(ctx, other.calls()["custom"]); outcome != nil || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("past the caller's deadline: %#v, %v", outcome, err)
-		}
-	})
-
-	t.Run("health is a result, whatever the endpoint does", func(t *testing.T) {
-		well, ill, gone := newNodeServer(t, `{"success": true}`), newNodeServer(t, ""), newNodeServer(t, "")
-		ill.status = http.StatusInternalServerError
-		gone.server.Close()
-		for claim, c := range map[string]struct {
-			other *nodeServer
-			want  outbound.NodeHealth
-		}{
-			"well": {well, outbound.NodeHealth{Healthy: true, Status: 200}},
-			"ill":  {ill, outbound.NodeHealth{Status: 500, Code: "unexpected_status"}},
-			"gone": {gone, outbound.NodeHealth{Code: "connection_failed"}},
-		} {
-			got, err := open(t).Health(t.Context(), c.other.check())
-			if got.Latency < 0 || got.Healthy != (got.Message == "") {
-				t.Errorf("%s: the result is %+v", claim, got)
-			}
-			got.Latency, got.Message = 0, ""
-			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
-				t.Error(claim, diff, err)
-			}
 		}
 	})
 }

@@ -33,13 +33,20 @@ func (f fixture) customNode(owner tenant.ID, t node.Type, version string, active
 	}
 }
 
+func (f fixture) insertCustom(st node.CustomState) error {
+	f.Helper()
+	return f.work.Do(f.Context(), func(ctx context.Context, stores outbound.Stores) error {
+		return stores.CustomNodes.Insert(ctx, node.RestoreCustom(st))
+	})
+}
+
 // CustomNodeRepository is the contract of outbound.CustomNodeRepository.
 func CustomNodeRepository(t *testing.T, open OpenStore) {
-	insert := func(f fixture, st node.CustomState) error {
-		return f.work.Do(f.Context(), func(ctx context.Context, stores outbound.Stores) error {
-			return stores.CustomNodes.Insert(ctx, node.RestoreCustom(st))
-		})
-	}
+	listedCustomNodes(t, open)
+	definedCustomNodes(t, open)
+}
+
+func listedCustomNodes(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"every field of the active ones comes back, by type and version": func(f fixture) {
 			owner := f.tenant().ID()
@@ -49,7 +56,7 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 			inactive := f.customNode(owner, "acme.c", "1.0.0", false)
 			foreign := f.customNode(f.tenant().ID(), "acme.d", "1.0.0", true)
 			for _, st := range []node.CustomState{b, a2, a1, inactive, foreign} {
-				if err := insert(f, st); err != nil {
+				if err := f.insertCustom(st); err != nil {
 					f.Fatal(err)
 				}
 			}
@@ -117,10 +124,15 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 				return err
 			}), domain.NotFound, "tenant_not_found")
 		},
+	})
+}
+
+func definedCustomNodes(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"a version stays taken when its node moves on to a higher one or is deleted": func(f fixture) {
 			owner := f.tenant().ID()
 			st := f.customNode(owner, "acme.a", "1.0.0", true)
-			if err := insert(f, st); err != nil {
+			if err := f.insertCustom(st); err != nil {
 				f.Fatal(err)
 			}
 			st.Version, st.Name = "1.1.0", "Renamed"
@@ -131,12 +143,12 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 			f.write(func(ctx context.Context, stores outbound.Stores) error {
 				return stores.CustomNodes.Update(ctx, node.RestoreCustom(st))
 			})
-			f.wantError(insert(f, f.customNode(owner, "acme.a", "1.0.0", true)), domain.Conflict, "custom_node_exists")
+			f.wantError(f.insertCustom(f.customNode(owner, "acme.a", "1.0.0", true)), domain.Conflict, "custom_node_exists")
 			f.write(func(ctx context.Context, stores outbound.Stores) error {
 				return stores.CustomNodes.Delete(ctx, tenant.All(owner), st.ID)
 			})
-			f.wantError(insert(f, f.customNode(owner, "acme.a", "1.1.0", true)), domain.Conflict, "custom_node_exists")
-			if err := insert(f, f.customNode(owner, "acme.a", "1.2.0", true)); err != nil {
+			f.wantError(f.insertCustom(f.customNode(owner, "acme.a", "1.1.0", true)), domain.Conflict, "custom_node_exists")
+			if err := f.insertCustom(f.customNode(owner, "acme.a", "1.2.0", true)); err != nil {
 				f.Error(err)
 			}
 		},
@@ -152,20 +164,20 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 				return st
 			}
 			for _, t := range []node.Type{"acme.a", "acme.b", "acme.c"} {
-				if err := insert(f, sized(t)); err != nil {
+				if err := f.insertCustom(sized(t)); err != nil {
 					f.Fatal(err)
 				}
 			}
-			f.wantError(insert(f, sized("acme.d")), domain.Conflict, "storage_exceeded")
+			f.wantError(f.insertCustom(sized("acme.d")), domain.Conflict, "storage_exceeded")
 			small := f.customNode(owner, "acme.d", "1.0.0", true)
-			if err := insert(f, small); err != nil {
+			if err := f.insertCustom(small); err != nil {
 				f.Errorf("a small one: %v", err)
 			}
 			small.InputSchema = large
 			f.wantError(f.work.Do(f.Context(), func(ctx context.Context, stores outbound.Stores) error {
 				return stores.CustomNodes.Update(ctx, node.RestoreCustom(small))
 			}), domain.Conflict, "storage_exceeded")
-			if err := insert(f, f.customNode(f.tenant().ID(), "acme.d", "1.0.0", true)); err != nil {
+			if err := f.insertCustom(f.customNode(f.tenant().ID(), "acme.d", "1.0.0", true)); err != nil {
 				f.Errorf("one of another tenant: %v", err)
 			}
 		},
@@ -176,9 +188,9 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 			if err := json.Unmarshal([]byte(text), &defined.InputSchema); err != nil {
 				f.Fatal(err)
 			}
-			f.wantError(insert(f, defined), domain.Conflict, "storage_exceeded")
+			f.wantError(f.insertCustom(defined), domain.Conflict, "storage_exceeded")
 			small := f.customNode(owner, "acme.values", "1.0.0", true)
-			if err := insert(f, small); err != nil {
+			if err := f.insertCustom(small); err != nil {
 				f.Errorf("a small one: %v", err)
 			}
 			small.InputSchema = defined.InputSchema
@@ -188,11 +200,11 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 		},
 		"a type and version exists once in a tenant": func(f fixture) {
 			owner := f.tenant().ID()
-			if err := insert(f, f.customNode(owner, "acme.a", "1.0.0", true)); err != nil {
+			if err := f.insertCustom(f.customNode(owner, "acme.a", "1.0.0", true)); err != nil {
 				f.Fatal(err)
 			}
-			f.wantError(insert(f, f.customNode(owner, "acme.a", "1.0.0", false)), domain.Conflict, "custom_node_exists")
-			if err := insert(f, f.customNode(f.tenant().ID(), "acme.a", "1.0.0", true)); err != nil {
+			f.wantError(f.insertCustom(f.customNode(owner, "acme.a", "1.0.0", false)), domain.Conflict, "custom_node_exists")
+			if err := f.insertCustom(f.customNode(f.tenant().ID(), "acme.a", "1.0.0", true)); err != nil {
 				f.Errorf("another tenant may not define it: %v", err)
 			}
 		},

@@ -28,6 +28,11 @@ func (f fixture) operate(idempotency domain.IdempotencyKey, at time.Time, effect
 
 // OperatorIdempotencyRepository is the contract of outbound.OperatorOutcomeRepository.
 func OperatorIdempotencyRepository(t *testing.T, open OpenStore) {
+	recordedOperatorOutcomes(t, open)
+	claimedOperatorKeys(t, open)
+}
+
+func recordedOperatorOutcomes(t *testing.T, open OpenStore) {
 	nothing := func(context.Context, outbound.Stores) error { return nil }
 	cases(t, open, map[string]func(f fixture){
 		"a repeat gets the bytes that were recorded, within a day": func(f fixture) {
@@ -62,28 +67,6 @@ func OperatorIdempotencyRepository(t *testing.T, open OpenStore) {
 			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, made) })
 			f.wantReplay(f.operate(onceWith("k", "same"), noon, nothing))
 		},
-		"the same key for another request is a mistake of the client": func(f fixture) {
-			if err := f.operate(onceWith("k", "same"), noon, nothing); err != nil {
-				f.Fatal(err)
-			}
-			f.wantError(f.operate(onceWith("k", "other"), noon, nothing), domain.Invalid, "idempotency_key_reused")
-		},
-		"another scope, another key and a tenant's key are free": func(f fixture) {
-			if err := f.operate(onceWith("k", "same"), noon, nothing); err != nil {
-				f.Fatal(err)
-			}
-			elsewhere := onceWith("k", "same")
-			elsewhere.Scope = "POST /others"
-			for claim, err := range map[string]error{
-				"scope":    f.operate(elsewhere, noon, nothing),
-				"key":      f.operate(onceWith("K", "same"), noon, nothing),
-				"tenant's": f.do(f.tenant().ID(), onceWith("k", "same"), noon, func() {}),
-			} {
-				if err != nil {
-					f.Errorf("another %s: %v", claim, err)
-				}
-			}
-		},
 		"a unit that fails records nothing and has no effect": func(f fixture) {
 			owner := f.tenant()
 			for claim, idempotency := range map[string]domain.IdempotencyKey{
@@ -105,6 +88,51 @@ func OperatorIdempotencyRepository(t *testing.T, open OpenStore) {
 			}
 			if err := f.operate(onceWith("k", "same"), noon, nothing); err != nil {
 				f.Errorf("the key is taken: %v", err)
+			}
+		},
+		"sweeping removes the old ones, a batch at a time": func(f fixture) {
+			for i, key := range []string{"a", "b", "c", "d"} {
+				if err := f.operate(onceWith(key, "same"), noon.Add(time.Duration(i)*time.Hour), nothing); err != nil {
+					f.Fatal(err)
+				}
+			}
+			for _, want := range []int{2, 1, 0} {
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					n, err := st.OperatorIdempotency.Sweep(ctx, noon.Add(3*time.Hour), 2)
+					if n != want {
+						f.Errorf("swept %d, not %d", n, want)
+					}
+					return err
+				})
+			}
+			f.wantReplay(f.operate(onceWith("d", "same"), noon.Add(4*time.Hour), nothing))
+		},
+	})
+}
+
+func claimedOperatorKeys(t *testing.T, open OpenStore) {
+	nothing := func(context.Context, outbound.Stores) error { return nil }
+	cases(t, open, map[string]func(f fixture){
+		"the same key for another request is a mistake of the client": func(f fixture) {
+			if err := f.operate(onceWith("k", "same"), noon, nothing); err != nil {
+				f.Fatal(err)
+			}
+			f.wantError(f.operate(onceWith("k", "other"), noon, nothing), domain.Invalid, "idempotency_key_reused")
+		},
+		"another scope, another key and a tenant's key are free": func(f fixture) {
+			if err := f.operate(onceWith("k", "same"), noon, nothing); err != nil {
+				f.Fatal(err)
+			}
+			elsewhere := onceWith("k", "same")
+			elsewhere.Scope = "POST /others"
+			for claim, err := range map[string]error{
+				"scope":    f.operate(elsewhere, noon, nothing),
+				"key":      f.operate(onceWith("K", "same"), noon, nothing),
+				"tenant's": f.do(f.tenant().ID(), onceWith("k", "same"), noon, func() {}),
+			} {
+				if err != nil {
+					f.Errorf("another %s: %v", claim, err)
+				}
 			}
 		},
 		"of twenty units with one key one takes effect and the others are told": func(f fixture) {
@@ -143,23 +171,6 @@ func OperatorIdempotencyRepository(t *testing.T, open OpenStore) {
 					f.Error(err)
 				}
 			}
-		},
-		"sweeping removes the old ones, a batch at a time": func(f fixture) {
-			for i, key := range []string{"a", "b", "c", "d"} {
-				if err := f.operate(onceWith(key, "same"), noon.Add(time.Duration(i)*time.Hour), nothing); err != nil {
-					f.Fatal(err)
-				}
-			}
-			for _, want := range []int{2, 1, 0} {
-				f.write(func(ctx context.Context, st outbound.Stores) error {
-					n, err := st.OperatorIdempotency.Sweep(ctx, noon.Add(3*time.Hour), 2)
-					if n != want {
-						f.Errorf("swept %d, not %d", n, want)
-					}
-					return err
-				})
-			}
-			f.wantReplay(f.operate(onceWith("d", "same"), noon.Add(4*time.Hour), nothing))
 		},
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 // Read is the contract of outbound.UnitOfWork.Read.
 func Read(t *testing.T, open OpenStore) {
+	listReads(t, open)
 	cases(t, open, map[string]func(f fixture){
 		"each call sees the newest state": func(f fixture) {
 			ten := f.tenant()
@@ -86,6 +87,11 @@ func Read(t *testing.T, open OpenStore) {
 				return err
 			})
 		},
+	})
+}
+
+func listReads(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"lists know their total, on every page and past the end": func(f fixture) {
 			owner := f.library()
 			yes, team := true, tenant.SubTenantID("team")

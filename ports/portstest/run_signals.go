@@ -121,108 +121,25 @@ func (e *SignalRecorder) Eventually(t *testing.T, what string, fn func() bool) {
 	}
 }
 
+// newRunIDs makes identifiers of runs.
+func newRunIDs(n int) []run.ID {
+	made := make([]run.ID, n)
+	for i := range made {
+		made[i] = run.ID(newID("run"))
+	}
+	return made
+}
+
 // RunSignals is the contract of outbound.RunSignals.
 func RunSignals(t *testing.T, open OpenSignals) {
-	ids := func(n int) []run.ID {
-		made := make([]run.ID, n)
-		for i := range made {
-			made[i] = run.ID(newID("run"))
-		}
-		return made
-	}
-	t.Run("within a process, word is heard before Tell returns, once, by everybody who follows", func(t *testing.T) {
-		t.Parallel()
-		here, _ := open(t)
-		one, _ := RecordSignals(t, here)
-		two, _ := RecordSignals(t, here)
-		for _, id := range ids(3) {
-			here.Notify(id)
-			if one.Count(id) != 1 || two.Count(id) != 1 {
-				t.Errorf("it was heard %d and %d times", one.Count(id), two.Count(id))
-			}
-		}
-	})
-	t.Run("who has stopped following hears nothing", func(t *testing.T) {
-		t.Parallel()
-		here, _ := open(t)
-		gone, stop := RecordSignals(t, here)
-		stays, _ := RecordSignals(t, here)
-		stop()
-		told := ids(2)
-		here.Notify(told...)
-		if gone.Count(told[0]) != 0 || stays.Count(told[0]) != 1 || stays.Count(told[1]) != 1 {
-			t.Errorf("it was heard %d and %d times", gone.Count(told[0]), stays.Count(told[0]))
-		}
-	})
-	t.Run("who comes too late hears nothing and returns", func(t *testing.T) {
-		t.Parallel()
-		here, _ := open(t)
-		over, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := here.Subscribe(over, func([]run.ID) { t.Error("it was told") }); err != nil {
-			t.Error(err)
-		}
-		here.Notify(ids(1)...)
-	})
-	t.Run("to tell nothing is no word", func(t *testing.T) {
-		t.Parallel()
-		here, _ := open(t)
-		e, _ := RecordSignals(t, here)
-		before := e.Lost()
-		here.Notify()
-		if e.Lost() != before {
-			t.Error("it was heard as lost word")
-		}
-	})
-	t.Run("many may tell and follow at the same time", func(t *testing.T) {
-		t.Parallel()
-		here, _ := open(t)
-		e, _ := RecordSignals(t, here)
-		told := ids(400)
-		var done sync.WaitGroup
-		for part := range slices.Chunk(told, 50) {
-			done.Go(func() {
-				for _, id := range part {
-					here.Notify(id)
-				}
-			})
-			done.Go(func() {
-				_, stop := RecordSignals(t, here)
-				stop()
-			})
-		}
-		done.Wait()
-		for _, id := range told {
-			if e.Count(id) != 1 {
-				t.Fatalf("%s was heard %d times", id, e.Count(id))
-			}
-		}
-	})
-	t.Run("what runs do under their workers is heard by those who follow closely", func(t *testing.T) {
-		t.Parallel()
-		here, _ := open(t)
-		usual, _ := RecordSignals(t, here)
-		closely, stop := RecordProgress(t, here)
-		done := ids(3)
-		here.NotifyProgress(done[0])
-		here.Notify(done[1])
-		lost := closely.Lost()
-		here.NotifyProgress()
-		stop()
-		here.NotifyProgress(done[2])
-		for i, want := range []struct{ usual, closely int }{{0, 1}, {1, 1}, {0, 0}} {
-			if usual.Count(done[i]) != want.usual || closely.Count(done[i]) != want.closely || closely.Lost() != lost {
-				t.Errorf("%d: it was heard %d times, and %d times closely", i, usual.Count(done[i]), closely.Count(done[i]))
-			}
-		}
-	})
+	signalsWithinProcess(t, open)
 	t.Run("another process hears", func(t *testing.T) {
 		t.Parallel()
 		here, there := open(t)
 		if there == nil {
 			return
 		}
-		betweenProcesses(t, here, there, ids)
+		betweenProcesses(t, here, there)
 	})
 	t.Run("requests are heard by every process", func(t *testing.T) {
 		t.Parallel()
@@ -244,9 +161,9 @@ func RunSignals(t *testing.T, open OpenSignals) {
 					}
 				})
 			}()
-			want := ids(1)[0]
+			want := newRunIDs(1)[0]
 			for found, deadline := false, time.Now().Add(20*time.Second); !found; { // it may not listen yet
-				other := ids(1)[0]
+				other := newRunIDs(1)[0]
 				here.Notify(other)
 				here.RequestProgress(want)
 				select {
@@ -272,16 +189,105 @@ func RunSignals(t *testing.T, open OpenSignals) {
 		if there == nil {
 			return
 		}
-		progressBetweenProcesses(t, here, there, ids)
+		progressBetweenProcesses(t, here, there)
+	})
+}
+
+func signalsWithinProcess(t *testing.T, open OpenSignals) {
+	t.Run("within a process, word is heard before Tell returns, once, by everybody who follows", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		one, _ := RecordSignals(t, here)
+		two, _ := RecordSignals(t, here)
+		for _, id := range newRunIDs(3) {
+			here.Notify(id)
+			if one.Count(id) != 1 || two.Count(id) != 1 {
+				t.Errorf("it was heard %d and %d times", one.Count(id), two.Count(id))
+			}
+		}
+	})
+	t.Run("who has stopped following hears nothing", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		gone, stop := RecordSignals(t, here)
+		stays, _ := RecordSignals(t, here)
+		stop()
+		told := newRunIDs(2)
+		here.Notify(told...)
+		if gone.Count(told[0]) != 0 || stays.Count(told[0]) != 1 || stays.Count(told[1]) != 1 {
+			t.Errorf("it was heard %d and %d times", gone.Count(told[0]), stays.Count(told[0]))
+		}
+	})
+	t.Run("who comes too late hears nothing and returns", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := here.Subscribe(over, func([]run.ID) { t.Error("it was told") }); err != nil {
+			t.Error(err)
+		}
+		here.Notify(newRunIDs(1)...)
+	})
+	t.Run("to tell nothing is no word", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		e, _ := RecordSignals(t, here)
+		before := e.Lost()
+		here.Notify()
+		if e.Lost() != before {
+			t.Error("it was heard as lost word")
+		}
+	})
+	t.Run("many may tell and follow at the same time", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		e, _ := RecordSignals(t, here)
+		told := newRunIDs(400)
+		var done sync.WaitGroup
+		for part := range slices.Chunk(told, 50) {
+			done.Go(func() {
+				for _, id := range part {
+					here.Notify(id)
+				}
+			})
+			done.Go(func() {
+				_, stop := RecordSignals(t, here)
+				stop()
+			})
+		}
+		done.Wait()
+		for _, id := range told {
+			if e.Count(id) != 1 {
+				t.Fatalf("%s was heard %d times", id, e.Count(id))
+			}
+		}
+	})
+	t.Run("what runs do under their workers is heard by those who follow closely", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		usual, _ := RecordSignals(t, here)
+		closely, stop := RecordProgress(t, here)
+		done := newRunIDs(3)
+		here.NotifyProgress(done[0])
+		here.Notify(done[1])
+		lost := closely.Lost()
+		here.NotifyProgress()
+		stop()
+		here.NotifyProgress(done[2])
+		for i, want := range []struct{ usual, closely int }{{0, 1}, {1, 1}, {0, 0}} {
+			if usual.Count(done[i]) != want.usual || closely.Count(done[i]) != want.closely || closely.Lost() != lost {
+				t.Errorf("%d: it was heard %d times, and %d times closely", i, usual.Count(done[i]), closely.Count(done[i]))
+			}
+		}
 	})
 }
 
 // betweenProcesses checks what one process learns of another.
-func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(int) []run.ID) {
+func betweenProcesses(t *testing.T, here, there outbound.RunSignals) {
 	t.Helper()
 	mine, _ := RecordSignals(t, here)
 	theirs, _ := RecordSignals(t, there)
-	probe, back := ids(1)[0], ids(1)[0]
+	probe, back := newRunIDs(1)[0], newRunIDs(1)[0]
 	theirs.Eventually(t, "word of another process", func() bool { // the two may have to find each other first
 		here.Notify(probe)
 		return theirs.Count(probe) > 0
@@ -291,11 +297,11 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 		return mine.Count(back) > 0
 	})
 	t.Run("and what it told itself it hears once", func(t *testing.T) {
-		told := ids(2)
+		told := newRunIDs(2)
 		here.Notify(told...)
 		theirs.Eventually(t, "word", func() bool { return theirs.Count(told[0]) == 1 && theirs.Count(told[1]) == 1 })
-		there.Notify(ids(1)...)
-		answer := ids(1)[0]
+		there.Notify(newRunIDs(1)...)
+		answer := newRunIDs(1)[0]
 		there.Notify(answer) // which comes back after what went out before
 		mine.Eventually(t, "word", func() bool { return mine.Count(answer) == 1 })
 		if mine.Count(told[0]) != 1 {
@@ -304,7 +310,7 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 	})
 	t.Run("more than can be named is heard as lost word", func(t *testing.T) {
 		lost := theirs.Lost()
-		here.Notify(ids(2000)...)
+		here.Notify(newRunIDs(2000)...)
 		theirs.Eventually(t, "lost word", func() bool { return theirs.Lost() > lost })
 	})
 	t.Run("a thousand words cost few messages, and the last is not left out", func(t *testing.T) {
@@ -312,7 +318,7 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 		for i := range 1000 {
 			here.Notify(run.ID(fmt.Sprint("run_", i)))
 		}
-		end := ids(1)[0]
+		end := newRunIDs(1)[0]
 		theirs.Eventually(t, "word after the last", func() bool {
 			here.Notify(end)
 			return theirs.Count(end) > 0
@@ -324,12 +330,12 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 }
 
 // progressBetweenProcesses checks what one process learns of the workers of another.
-func progressBetweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(int) []run.ID) {
+func progressBetweenProcesses(t *testing.T, here, there outbound.RunSignals) {
 	t.Helper()
 	usual, _ := RecordSignals(t, there)
 	closely, _ := RecordProgress(t, there)
-	many := ids(700) // more than one notice can name
-	wanted, other := many[0], ids(1)[0]
+	many := newRunIDs(700) // more than one notice can name
+	wanted, other := many[0], newRunIDs(1)[0]
 	closely.Eventually(t, "word of what another process wants", func() bool {
 		there.RequestProgress(many...) // again, since the other one may not listen yet
 		here.NotifyProgress(other, wanted)

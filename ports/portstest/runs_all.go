@@ -66,6 +66,11 @@ func (f fixture) standing(id run.ID) (found run.Standing, err error) {
 
 // AllRuns is the contract of outbound.AllRuns.
 func AllRuns(t *testing.T, open OpenStore) {
+	listsOfAllRuns(t, open)
+	waitingRunsOfAll(t, open)
+}
+
+func listsOfAllRuns(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"the runs of all tenants come by when they were created, ties by id, those of items and children among them": func(f fixture) {
 			f.mixed()
@@ -132,6 +137,11 @@ func AllRuns(t *testing.T, open OpenStore) {
 			_, err = f.standing("run_none")
 			f.wantError(err, domain.NotFound, "run_not_found")
 		},
+	})
+}
+
+func waitingRunsOfAll(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"it says when a worker can have the run, which one has it, and until when": func(f fixture) {
 			r := f.started(f.tenant().ID())
 			created := r.CreatedAt()

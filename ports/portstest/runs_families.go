@@ -38,6 +38,12 @@ func (f fixture) idle(owner tenant.ID, change ...func(*run.State)) *run.Run {
 
 // RunFamilies is the contract of what runs have to do with those that they started.
 func RunFamilies(t *testing.T, open OpenStore) {
+	runsWithParents(t, open)
+	wokenFamilies(t, open)
+	concurrentFamilies(t, open)
+}
+
+func runsWithParents(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"a run keeps what started it": func(f fixture) {
 			parent := f.started(f.tenant().ID())
@@ -93,6 +99,11 @@ func RunFamilies(t *testing.T, open OpenStore) {
 				return err
 			})
 		},
+	})
+}
+
+func wokenFamilies(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"a run that turns wakes its parent, until that is recorded by who has looked": func(f fixture) {
 			parent := f.idle(f.tenant().ID())
 			child := f.idle(parent.Tenant(), childOf(parent))
@@ -149,6 +160,25 @@ func RunFamilies(t *testing.T, open OpenStore) {
 			}
 			f.leases("nobody is left", 9, 9)
 		},
+		"many ends are recorded together, and each counts once for its parent": func(f fixture) {
+			owner := f.tenant().ID()
+			a, b := f.idle(owner), f.idle(owner)
+			var ends []outbound.RunStep
+			for i := range 6 {
+				ends = append(ends, turned(stepped(f.idle(owner, childOf([]*run.Run{a, b}[i%2])), outbound.RunLease{}, over)))
+			}
+			f.mustStep(ends...)
+			for _, leased := range f.leasesTogether("both", a, b) {
+				if leased.Woken != 1 {
+					f.Errorf("%s has been woken %d times", leased.Lease.Run, leased.Woken)
+				}
+			}
+		},
+	})
+}
+
+func concurrentFamilies(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"who ends a child and who cancels its parent do not wait for each other": func(f fixture) {
 			for range 3 {
 				parent := f.idle(f.tenant().ID(), func(st *run.State) { st.Calls = 2 })
@@ -210,20 +240,6 @@ func RunFamilies(t *testing.T, open OpenStore) {
 				ended.Store(true)
 				return err
 			})
-		},
-		"many ends are recorded together, and each counts once for its parent": func(f fixture) {
-			owner := f.tenant().ID()
-			a, b := f.idle(owner), f.idle(owner)
-			var ends []outbound.RunStep
-			for i := range 6 {
-				ends = append(ends, turned(stepped(f.idle(owner, childOf([]*run.Run{a, b}[i%2])), outbound.RunLease{}, over)))
-			}
-			f.mustStep(ends...)
-			for _, leased := range f.leasesTogether("both", a, b) {
-				if leased.Woken != 1 {
-					f.Errorf("%s has been woken %d times", leased.Lease.Run, leased.Woken)
-				}
-			}
 		},
 	})
 }

@@ -89,6 +89,7 @@ func idsInOrder(runs ...*run.Run) (ids []run.ID) {
 // RunLanes is the contract of outbound.RunLanes, and of what starting and recording runs does in
 // lanes.
 func RunLanes(t *testing.T, open OpenStore) {
+	concurrentLanes(t, open)
 	nobody := outbound.RunLease{}
 	cases(t, open, map[string]func(f fixture){
 		"as many runs as may be are free, and one that ends lets the next go": func(f fixture) {
@@ -110,45 +111,6 @@ func RunLanes(t *testing.T, open OpenStore) {
 			f.start(all...)
 			f.same(outbound.LaneState{Live: 1, Runs: idsInOrder(all[0], all[1], all[4])}, f.enter(owner, "l"))
 			f.same(outbound.LaneState{Live: 1, Runs: idsInOrder(all[3])}, f.enter(owner, "m"))
-		},
-		"who cancels a run that waits and who ends the one before it do not wait for each other": func(f fixture) {
-			owner := f.tenant().ID()
-			for range 3 {
-				all := f.inOrder(owner, 2, inLane("l", 1))
-				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
-					r, err := st.Runs.Runs.Get(ctx, tenant.All(owner), all[1].ID())
-					if err != nil {
-						return err
-					}
-					other()
-					return st.Runs.Runs.Record(ctx, stepped(r, nobody, ends))
-				}, func(ctx context.Context, st outbound.Stores) error {
-					return st.Runs.Runs.Record(ctx, stepped(all[0], nobody, ends))
-				})
-			}
-		},
-		"neither do two who end runs of several lanes": func(f fixture) {
-			owner := f.tenant().ID()
-			for range 3 {
-				first, second := f.inOrder(owner, 2, inLane("l", 1)), f.inOrder(owner, 2, inLane("m", 1))
-				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
-					err := st.Runs.Lanes.Hold(ctx, owner, second[1].ID(), first[1].ID(), "run_unknown")
-					var steps []outbound.RunStep
-					for _, of := range []*run.Run{second[1], first[1]} { // in another order than that of their lanes
-						r, failure := st.Runs.Runs.Get(ctx, tenant.All(owner), of.ID())
-						if err = cmp.Or(err, failure); err != nil {
-							return err
-						}
-						if len(steps) == 0 {
-							other()
-						}
-						steps = append(steps, stepped(r, nobody, ends))
-					}
-					return st.Runs.Runs.Record(ctx, steps...)
-				}, func(ctx context.Context, st outbound.Stores) error {
-					return st.Runs.Runs.Record(ctx, stepped(first[0], nobody, ends), stepped(second[0], nobody, ends))
-				})
-			}
 		},
 		"a lane is that of one tenant": func(f fixture) {
 			a, b := f.tenant().ID(), f.tenant().ID()
@@ -225,8 +187,53 @@ func RunLanes(t *testing.T, open OpenStore) {
 			}
 			f.same(idsInOrder(all[0]), f.free())
 		},
+		"whatever happens, the first ones are free and no more than may be": anyLane,
+	})
+}
+
+func concurrentLanes(t *testing.T, open OpenStore) {
+	nobody := outbound.RunLease{}
+	cases(t, open, map[string]func(f fixture){
+		"who cancels a run that waits and who ends the one before it do not wait for each other": func(f fixture) {
+			owner := f.tenant().ID()
+			for range 3 {
+				all := f.inOrder(owner, 2, inLane("l", 1))
+				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+					r, err := st.Runs.Runs.Get(ctx, tenant.All(owner), all[1].ID())
+					if err != nil {
+						return err
+					}
+					other()
+					return st.Runs.Runs.Record(ctx, stepped(r, nobody, ends))
+				}, func(ctx context.Context, st outbound.Stores) error {
+					return st.Runs.Runs.Record(ctx, stepped(all[0], nobody, ends))
+				})
+			}
+		},
+		"neither do two who end runs of several lanes": func(f fixture) {
+			owner := f.tenant().ID()
+			for range 3 {
+				first, second := f.inOrder(owner, 2, inLane("l", 1)), f.inOrder(owner, 2, inLane("m", 1))
+				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+					err := st.Runs.Lanes.Hold(ctx, owner, second[1].ID(), first[1].ID(), "run_unknown")
+					var steps []outbound.RunStep
+					for _, of := range []*run.Run{second[1], first[1]} { // in another order than that of their lanes
+						r, failure := st.Runs.Runs.Get(ctx, tenant.All(owner), of.ID())
+						if err = cmp.Or(err, failure); err != nil {
+							return err
+						}
+						if len(steps) == 0 {
+							other()
+						}
+						steps = append(steps, stepped(r, nobody, ends))
+					}
+					return st.Runs.Runs.Record(ctx, steps...)
+				}, func(ctx context.Context, st outbound.Stores) error {
+					return st.Runs.Runs.Record(ctx, stepped(first[0], nobody, ends), stepped(second[0], nobody, ends))
+				})
+			}
+		},
 		"of many who start and end runs at the same time none finds too few or too many": crowdedLane,
-		"whatever happens, the first ones are free and no more than may be":              anyLane,
 	})
 }
 

@@ -146,6 +146,12 @@ func (l *loopFixture) states() (all []run.Loop) {
 
 // RunLoops is the contract of what runs have to do with their items.
 func RunLoops(t *testing.T, open OpenStore) {
+	loopProgress(t, open)
+	repeatedLoops(t, open)
+	loopItems(t, open)
+}
+
+func loopProgress(t *testing.T, open OpenStore) {
 	none := outbound.LoopMove{}
 	cases(t, open, map[string]func(f fixture){
 		"items begin in their order, as many as may be under way, and the run is woken at the end": func(f fixture) {
@@ -188,6 +194,108 @@ func RunLoops(t *testing.T, open OpenStore) {
 				return err
 			})
 		},
+		"where the first failure is the end, no other item begins": func(f fixture) {
+			l := f.loop(f.idle(f.tenant().ID()), 5, 2, true)
+			l.moves(none)
+			l.wants("one has failed", "*", l.ends(1, run.StatusFailed))
+			l.wants("another one ends", "", l.ends(0, run.StatusCompleted))
+			f.same([]run.Loop{{Node: "each", Count: 5, Next: 2, Concurrency: 2, FailFast: true, Failed: true}}, l.states())
+		},
+		"items that nobody waits for are woken, and no other begins": func(f fixture) {
+			l := f.loop(f.idle(f.tenant().ID()), 5, 2, false)
+			l.moves(none)
+			f.step(l.get(0), outbound.RunLease{}, waits(nil))
+			f.step(l.get(1), outbound.RunLease{}, waits(nil))
+			f.leases("nothing is due", 9, 9)
+			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Runs.Loops.Leave(ctx, l.parent, "each") })
+			if woken := f.claims(outbound.RunClaim{Worker: "worker", Period: time.Minute, Limit: 9, PerTenant: 9}); len(woken) != 2 {
+				f.Errorf("%d runs are due", len(woken))
+			}
+			l.wants("an end", "", l.ends(0, run.StatusCancelled))
+			l.wants("the last", "", l.ends(1, run.StatusCancelled))
+			if !l.states()[0].Left {
+				f.Errorf("it is %+v", l.states())
+			}
+		},
+		"the run is woken when all that is under way is paused, and when one goes on": func(f fixture) {
+			l := f.loop(f.idle(f.tenant().ID()), 2, 2, false)
+			l.moves(none)
+			pauses, goesOn := outbound.LoopMove{Was: run.StatusRunning, Is: run.StatusPaused}, outbound.LoopMove{Was: run.StatusPaused, Is: run.StatusRunning}
+			l.wants("one is paused", "", l.moves(pauses))
+			l.wants("both are", "*", l.moves(pauses))
+			if !l.states()[0].AllPaused() {
+				f.Errorf("it is %+v", l.states())
+			}
+			l.wants("one goes on", "*", l.moves(goesOn))
+			l.wants("and ends", "", l.moves(outbound.LoopMove{Was: run.StatusRunning, Is: run.StatusPaused}, goesOn))
+		},
+		"nothing of another tenant is read or counted": func(f fixture) {
+			l := f.loop(f.idle(f.tenant().ID()), 2, 1, false)
+			l.moves(none)
+			l.ends(0, run.StatusCompleted)
+			other := *l
+			other.key.Tenant = f.tenant().ID()
+			other.wants("a move", "", other.moves(outbound.LoopMove{Was: run.StatusRunning, Is: run.StatusCompleted}))
+			other.wants("ends", "", other.ended(outbound.EndedItems{}))
+			if found := other.states(); len(found) != 0 || l.states()[0].Live != 1 {
+				f.Errorf("found %+v, and %+v", found, l.states())
+			}
+		},
+	})
+}
+
+func repeatedLoops(t *testing.T, open OpenStore) {
+	none := outbound.LoopMove{}
+	cases(t, open, map[string]func(f fixture){
+		"a node that goes on has those begin again that have not completed": func(f fixture) {
+			l := f.loop(f.idle(f.tenant().ID()), 6, 3, true)
+			l.moves(none)
+			l.ends(0, run.StatusCompleted)
+			l.ends(2, run.StatusFailed)
+			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Runs.Loops.Leave(ctx, l.parent, "each") })
+			l.ends(1, run.StatusCancelled)
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.Runs.Loops.Begin(ctx, l.parent, run.LoopStart{Node: "each", Again: true}, "")
+			})
+			l.wants("item 3 is under way all the same", "1! 2!", l.moves(none))
+			r := l.get(2)
+			if r.Status() != run.StatusPending || r.Failure() != nil || r.FinishedAt() != nil {
+				f.Errorf("it is %+v", r.Summary())
+			}
+			f.leases("they are due, and the run that was woken before", 9, 9, l.get(3), l.parent, l.get(1), l.get(2))
+			l.wants("one ends", "4", l.ends(2, run.StatusCompleted))
+			l.wants("and another", "5", l.ends(1, run.StatusCompleted))
+		},
+		"somebody who retries an item by himself has it count": func(f fixture) {
+			l := f.loop(f.idle(f.tenant().ID()), 2, 2, true)
+			l.moves(none)
+			l.ends(0, run.StatusFailed)
+			l.moves(outbound.LoopMove{Was: run.StatusFailed, Is: run.StatusRunning})
+			f.same([]run.Loop{{Node: "each", Count: 2, Next: 2, Live: 2, Concurrency: 2, FailFast: true}}, l.states())
+		},
+		"those that failed are found among many that completed": func(f fixture) {
+			const count = 100
+			l := f.loop(f.idle(f.tenant().ID()), count, count, false)
+			l.moves(none)
+			for i := range count {
+				status := run.StatusCompleted
+				if i == 40 || i == 97 {
+					status = run.StatusFailed
+				}
+				l.ends(i, status)
+			}
+			l.wants("ends", "40 failed broken, 97 failed broken", l.ended(outbound.EndedItems{Failed: true}))
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.Runs.Loops.Begin(ctx, l.parent, run.LoopStart{Node: "each", Again: true}, "")
+			})
+			l.wants("again", "40! 97!", l.moves(none))
+		},
+	})
+}
+
+func loopItems(t *testing.T, open OpenStore) {
+	none := outbound.LoopMove{}
+	cases(t, open, map[string]func(f fixture){
 		"the run of an item has what its parent was started with, the item and what it looks at": func(f fixture) {
 			payload := json.RawMessage(`{"a": 1}`)
 			parent := f.idle(f.tenant().ID(), func(st *run.State) { st.Payload, st.Entity = payload, "e" })
@@ -231,79 +339,6 @@ func RunLoops(t *testing.T, open OpenStore) {
 			f.same([]string{"111", "222"}, slices.Sorted(maps.Values(payloads)))
 			f.same([]string{strings.Repeat(`{"o":1}`, 3), strings.Repeat(`{"o":1}`, 3)}, slices.Sorted(maps.Values(outer)))
 		},
-		"where the first failure is the end, no other item begins": func(f fixture) {
-			l := f.loop(f.idle(f.tenant().ID()), 5, 2, true)
-			l.moves(none)
-			l.wants("one has failed", "*", l.ends(1, run.StatusFailed))
-			l.wants("another one ends", "", l.ends(0, run.StatusCompleted))
-			f.same([]run.Loop{{Node: "each", Count: 5, Next: 2, Concurrency: 2, FailFast: true, Failed: true}}, l.states())
-		},
-		"items that nobody waits for are woken, and no other begins": func(f fixture) {
-			l := f.loop(f.idle(f.tenant().ID()), 5, 2, false)
-			l.moves(none)
-			f.step(l.get(0), outbound.RunLease{}, waits(nil))
-			f.step(l.get(1), outbound.RunLease{}, waits(nil))
-			f.leases("nothing is due", 9, 9)
-			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Runs.Loops.Leave(ctx, l.parent, "each") })
-			if woken := f.claims(outbound.RunClaim{Worker: "worker", Period: time.Minute, Limit: 9, PerTenant: 9}); len(woken) != 2 {
-				f.Errorf("%d runs are due", len(woken))
-			}
-			l.wants("an end", "", l.ends(0, run.StatusCancelled))
-			l.wants("the last", "", l.ends(1, run.StatusCancelled))
-			if !l.states()[0].Left {
-				f.Errorf("it is %+v", l.states())
-			}
-		},
-		"a node that goes on has those begin again that have not completed": func(f fixture) {
-			l := f.loop(f.idle(f.tenant().ID()), 6, 3, true)
-			l.moves(none)
-			l.ends(0, run.StatusCompleted)
-			l.ends(2, run.StatusFailed)
-			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Runs.Loops.Leave(ctx, l.parent, "each") })
-			l.ends(1, run.StatusCancelled)
-			f.write(func(ctx context.Context, st outbound.Stores) error {
-				return st.Runs.Loops.Begin(ctx, l.parent, run.LoopStart{Node: "each", Again: true}, "")
-			})
-			l.wants("item 3 is under way all the same", "1! 2!", l.moves(none))
-			r := l.get(2)
-			if r.Status() != run.StatusPending || r.Failure() != nil || r.FinishedAt() != nil {
-				f.Errorf("it is %+v", r.Summary())
-			}
-			f.leases("they are due, and the run that was woken before", 9, 9, l.get(3), l.parent, l.get(1), l.get(2))
-			l.wants("one ends", "4", l.ends(2, run.StatusCompleted))
-			l.wants("and another", "5", l.ends(1, run.StatusCompleted))
-		},
-		"somebody who retries an item by himself has it count": func(f fixture) {
-			l := f.loop(f.idle(f.tenant().ID()), 2, 2, true)
-			l.moves(none)
-			l.ends(0, run.StatusFailed)
-			l.moves(outbound.LoopMove{Was: run.StatusFailed, Is: run.StatusRunning})
-			f.same([]run.Loop{{Node: "each", Count: 2, Next: 2, Live: 2, Concurrency: 2, FailFast: true}}, l.states())
-		},
-		"the run is woken when all that is under way is paused, and when one goes on": func(f fixture) {
-			l := f.loop(f.idle(f.tenant().ID()), 2, 2, false)
-			l.moves(none)
-			pauses, goesOn := outbound.LoopMove{Was: run.StatusRunning, Is: run.StatusPaused}, outbound.LoopMove{Was: run.StatusPaused, Is: run.StatusRunning}
-			l.wants("one is paused", "", l.moves(pauses))
-			l.wants("both are", "*", l.moves(pauses))
-			if !l.states()[0].AllPaused() {
-				f.Errorf("it is %+v", l.states())
-			}
-			l.wants("one goes on", "*", l.moves(goesOn))
-			l.wants("and ends", "", l.moves(outbound.LoopMove{Was: run.StatusRunning, Is: run.StatusPaused}, goesOn))
-		},
-		"nothing of another tenant is read or counted": func(f fixture) {
-			l := f.loop(f.idle(f.tenant().ID()), 2, 1, false)
-			l.moves(none)
-			l.ends(0, run.StatusCompleted)
-			other := *l
-			other.key.Tenant = f.tenant().ID()
-			other.wants("a move", "", other.moves(outbound.LoopMove{Was: run.StatusRunning, Is: run.StatusCompleted}))
-			other.wants("ends", "", other.ended(outbound.EndedItems{}))
-			if found := other.states(); len(found) != 0 || l.states()[0].Live != 1 {
-				f.Errorf("found %+v, and %+v", found, l.states())
-			}
-		},
 		"items stay while their parent has not ended, and go with it": func(f fixture) {
 			owner := f.tenant().ID()
 			parent := f.idle(owner, func(st *run.State) { st.CreatedAt = noon.Add(-time.Hour) })
@@ -340,23 +375,6 @@ func RunLoops(t *testing.T, open OpenStore) {
 				want := l.parent.Item("each", l.ids[i], i, noon).WithGiven(json.RawMessage(text), nil).State()
 				f.same(want, l.get(i).State())
 			}
-		},
-		"those that failed are found among many that completed": func(f fixture) {
-			const count = 100
-			l := f.loop(f.idle(f.tenant().ID()), count, count, false)
-			l.moves(none)
-			for i := range count {
-				status := run.StatusCompleted
-				if i == 40 || i == 97 {
-					status = run.StatusFailed
-				}
-				l.ends(i, status)
-			}
-			l.wants("ends", "40 failed broken, 97 failed broken", l.ended(outbound.EndedItems{Failed: true}))
-			f.write(func(ctx context.Context, st outbound.Stores) error {
-				return st.Runs.Loops.Begin(ctx, l.parent, run.LoopStart{Node: "each", Again: true}, "")
-			})
-			l.wants("again", "40! 97!", l.moves(none))
 		},
 		"many items, and large ones, are kept": func(f fixture) {
 			parent := f.idle(f.tenant().ID())

@@ -21,6 +21,7 @@ import (
 
 // RunSteps is the contract of outbound.RunRepository for recording steps.
 func RunSteps(t *testing.T, open OpenStore) {
+	runHistories(t, open)
 	nobody := outbound.RunLease{}
 	cases(t, open, map[string]func(f fixture){
 		"a step writes everything that can change, back and forth": func(f fixture) {
@@ -37,52 +38,6 @@ func RunSteps(t *testing.T, open OpenStore) {
 				f.Fatal(err)
 			}
 			f.holds(back)
-		},
-		"the history is what the steps appended, from an entry on": func(f fixture) {
-			r := f.started(f.tenant().ID())
-			other := f.step(f.started(r.Tenant()), nobody)
-			until := noon.Add(time.Minute)
-			full := run.Entry{
-				Seq: 1, At: noon, Type: run.EntryNodeRetrying, Node: "é \"n\"", Attempt: 2, Branch: "case-0", Code: "timeout",
-				Message: `<it's> \ late`, Until: &until,
-			}
-			edge := run.Entry{Seq: 2, At: noon, Type: run.EntryEdgeFailed, Node: "n", Edge: "edge_1", Code: "edge_condition_failed", Message: "so"}
-			want := []run.Entry{full, edge, {Seq: 3, At: noon.Add(time.Second), Type: run.EntryRunPaused}}
-			s := stepped(r, nobody, func(st *run.State) { st.Seq = 3 })
-			s.History = want
-			if err := f.tryStep(s); err != nil {
-				f.Fatal(err)
-			}
-			next := stepped(s.Run, nobody)
-			if err := f.tryStep(next); err != nil {
-				f.Fatal(err)
-			}
-			want = append(want, next.History...)
-			for after := range 5 {
-				f.same(want[after:], f.history(r.Tenant(), r.ID(), int64(after)))
-			}
-			if got := f.history(other.Tenant(), other.ID(), 0); len(got) != 1 {
-				f.Errorf("the other run has %v", got)
-			}
-		},
-		"a long history is read in parts": func(f fixture) {
-			r := f.started(f.tenant().ID())
-			var want []run.Entry
-			for range 230 {
-				s := stepped(r, nobody)
-				if err := f.tryStep(s); err != nil {
-					f.Fatal(err)
-				}
-				r, want = s.Run, append(want, s.History...)
-			}
-			f.same(want, f.history(r.Tenant(), r.ID(), 0))
-			f.read(func(ctx context.Context, st outbound.Stores) error {
-				first, more, err := st.Runs.Runs.History(ctx, tenant.All(r.Tenant()), r.ID(), 0)
-				if len(first) >= len(want) || !more {
-					f.Errorf("%d entries are read at once, and more is %v", len(first), more)
-				}
-				return err
-			})
 		},
 		"a step of a run that has moved on is refused, and its unit does not commit": func(f fixture) {
 			r := f.started(f.tenant().ID())
@@ -156,6 +111,58 @@ func RunSteps(t *testing.T, open OpenStore) {
 			if got := f.history(r.Tenant(), r.ID(), 0); len(got) != 0 {
 				f.Errorf("the history is %v", got)
 			}
+		},
+	})
+}
+
+func runHistories(t *testing.T, open OpenStore) {
+	nobody := outbound.RunLease{}
+	cases(t, open, map[string]func(f fixture){
+		"the history is what the steps appended, from an entry on": func(f fixture) {
+			r := f.started(f.tenant().ID())
+			other := f.step(f.started(r.Tenant()), nobody)
+			until := noon.Add(time.Minute)
+			full := run.Entry{
+				Seq: 1, At: noon, Type: run.EntryNodeRetrying, Node: "é \"n\"", Attempt: 2, Branch: "case-0", Code: "timeout",
+				Message: `<it's> \ late`, Until: &until,
+			}
+			edge := run.Entry{Seq: 2, At: noon, Type: run.EntryEdgeFailed, Node: "n", Edge: "edge_1", Code: "edge_condition_failed", Message: "so"}
+			want := []run.Entry{full, edge, {Seq: 3, At: noon.Add(time.Second), Type: run.EntryRunPaused}}
+			s := stepped(r, nobody, func(st *run.State) { st.Seq = 3 })
+			s.History = want
+			if err := f.tryStep(s); err != nil {
+				f.Fatal(err)
+			}
+			next := stepped(s.Run, nobody)
+			if err := f.tryStep(next); err != nil {
+				f.Fatal(err)
+			}
+			want = append(want, next.History...)
+			for after := range 5 {
+				f.same(want[after:], f.history(r.Tenant(), r.ID(), int64(after)))
+			}
+			if got := f.history(other.Tenant(), other.ID(), 0); len(got) != 1 {
+				f.Errorf("the other run has %v", got)
+			}
+		},
+		"a long history is read in parts": func(f fixture) {
+			r := f.started(f.tenant().ID())
+			var want []run.Entry
+			for range 230 {
+				s := stepped(r, nobody)
+				if err := f.tryStep(s); err != nil {
+					f.Fatal(err)
+				}
+				r, want = s.Run, append(want, s.History...)
+			}
+			f.same(want, f.history(r.Tenant(), r.ID(), 0))
+			f.read(func(ctx context.Context, st outbound.Stores) error {
+				first, more, err := st.Runs.Runs.History(ctx, tenant.All(r.Tenant()), r.ID(), 0)
+				if len(first) >= len(want) || !more {
+					f.Errorf("%d entries are read at once, and more is %v", len(first), more)
+				}
+				return err
+			})
 		},
 	})
 }
@@ -282,6 +289,7 @@ func RunLists(t *testing.T, open OpenStore) {
 
 // RunOverview is the contract of outbound.RunOverview.
 func RunOverview(t *testing.T, open OpenStore) {
+	sweptRuns(t, open)
 	cases(t, open, map[string]func(f fixture){
 		"a trigger is busy until all its runs have finished": func(f fixture) {
 			idle, busy, done, foreign := f.trigger(), f.trigger(), f.trigger(), f.trigger()
@@ -319,6 +327,36 @@ func RunOverview(t *testing.T, open OpenStore) {
 				})
 			}
 		},
+		"workflows whose runs are kept for days of their own are found, some at a time": func(f fixture) {
+			owner, days := f.tenant().ID(), 3
+			var want []outbound.KeptShorter
+			for _, d := range []*int{&days, nil, &days} {
+				wf := workflow.Restore(workflow.State{ID: workflow.ID(newID("wf")), Tenant: owner, Name: newID("name"), RunDays: d, CreatedAt: noon, UpdatedAt: noon, Revision: 1})
+				f.write(func(ctx context.Context, st outbound.Stores) error { return st.Workflows.Insert(ctx, wf) })
+				if d != nil {
+					want = append(want, outbound.KeptShorter{Tenant: owner, Workflow: wf.ID(), Days: days})
+				}
+			}
+			slices.SortFunc(want, func(a, b outbound.KeptShorter) int { return cmp.Compare(a.Workflow, b.Workflow) })
+			var got []outbound.KeptShorter
+			for last := (outbound.KeptShorter{}); ; last = got[len(got)-1] {
+				var page []outbound.KeptShorter
+				f.read(func(ctx context.Context, st outbound.Stores) (err error) {
+					page, err = st.Runs.Origins.KeptShorter(ctx, last, 1)
+					return err
+				})
+				if len(page) == 0 {
+					break
+				}
+				got = append(got, page...)
+			}
+			f.same(want, slices.DeleteFunc(got, func(k outbound.KeptShorter) bool { return k.Tenant != owner }))
+		},
+	})
+}
+
+func sweptRuns(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"sweeping removes the runs of a tenant that finished long ago, a batch at a time, and their histories": func(f fixture) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			finished := func(minutes int) func(*run.State) {
@@ -385,31 +423,6 @@ func RunOverview(t *testing.T, open OpenStore) {
 			for _, r := range kept {
 				f.holds(r.State())
 			}
-		},
-		"workflows whose runs are kept for days of their own are found, some at a time": func(f fixture) {
-			owner, days := f.tenant().ID(), 3
-			var want []outbound.KeptShorter
-			for _, d := range []*int{&days, nil, &days} {
-				wf := workflow.Restore(workflow.State{ID: workflow.ID(newID("wf")), Tenant: owner, Name: newID("name"), RunDays: d, CreatedAt: noon, UpdatedAt: noon, Revision: 1})
-				f.write(func(ctx context.Context, st outbound.Stores) error { return st.Workflows.Insert(ctx, wf) })
-				if d != nil {
-					want = append(want, outbound.KeptShorter{Tenant: owner, Workflow: wf.ID(), Days: days})
-				}
-			}
-			slices.SortFunc(want, func(a, b outbound.KeptShorter) int { return cmp.Compare(a.Workflow, b.Workflow) })
-			var got []outbound.KeptShorter
-			for last := (outbound.KeptShorter{}); ; last = got[len(got)-1] {
-				var page []outbound.KeptShorter
-				f.read(func(ctx context.Context, st outbound.Stores) (err error) {
-					page, err = st.Runs.Origins.KeptShorter(ctx, last, 1)
-					return err
-				})
-				if len(page) == 0 {
-					break
-				}
-				got = append(got, page...)
-			}
-			f.same(want, slices.DeleteFunc(got, func(k outbound.KeptShorter) bool { return k.Tenant != owner }))
 		},
 	})
 }

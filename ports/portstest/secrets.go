@@ -91,51 +91,72 @@ type MakingCipher interface {
 	outbound.KeysetMaker
 }
 
+// someField is where the suites of ciphers have a secret stand.
+var someField = outbound.SecretField{Tenant: "tenant_1", Record: "whk_1", Field: "secret"}
+
+func seal(t *testing.T, c outbound.Cipher, cell *KeysetCell, plain string, of outbound.SecretField) []byte {
+	t.Helper()
+	sealed, err := c.Seal(t.Context(), cell, []byte(plain), of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealed
+}
+
+func wantOpened(t *testing.T, c outbound.Cipher, cell *KeysetCell, sealed []byte, of outbound.SecretField, want string) {
+	t.Helper()
+	if got, err := c.Open(t.Context(), cell, sealed, of); err != nil || string(got) != want {
+		t.Errorf("%d bytes came back of %d: %v", len(got), len(want), err)
+	}
+}
+
+func wantUnreadable(t *testing.T, c outbound.Cipher, cell *KeysetCell, sealed []byte, of outbound.SecretField) {
+	t.Helper()
+	got, err := c.Open(t.Context(), cell, sealed, of)
+	wantCode(t, err, "secret_unreadable")
+	if len(got) > 0 {
+		t.Errorf("%d bytes came back", len(got))
+	}
+}
+
+// cipherSuite is what Cipher is called with.
+type cipherSuite struct {
+	open, wrong, without func(*testing.T) MakingCipher
+}
+
+// start gives a cipher with a keyset that it has made.
+func (s cipherSuite) start(t *testing.T) (MakingCipher, *KeysetCell) {
+	t.Helper()
+	c, cell := s.open(t), &KeysetCell{}
+	wrapped, err := c.Make(t.Context())
+	cell.keep(t, wrapped, err)
+	return c, cell
+}
+
 // Cipher is the contract of outbound.Cipher and outbound.KeysetMaker. open gives one as a new process has it: with a
 // key, always the same, with another one, or without any.
 func Cipher(t *testing.T, open, wrong, without func(*testing.T) MakingCipher) {
-	here := outbound.SecretField{Tenant: "tenant_1", Record: "whk_1", Field: "secret"}
-	start := func(t *testing.T) (MakingCipher, *KeysetCell) {
-		c, cell := open(t), &KeysetCell{}
-		wrapped, err := c.Make(t.Context())
-		cell.keep(t, wrapped, err)
-		return c, cell
-	}
-	seal := func(t *testing.T, c outbound.Cipher, cell *KeysetCell, plain string, of outbound.SecretField) []byte {
-		t.Helper()
-		sealed, err := c.Seal(t.Context(), cell, []byte(plain), of)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sealed
-	}
-	opens := func(t *testing.T, c outbound.Cipher, cell *KeysetCell, sealed []byte, of outbound.SecretField, want string) {
-		t.Helper()
-		if got, err := c.Open(t.Context(), cell, sealed, of); err != nil || string(got) != want {
-			t.Errorf("%d bytes came back of %d: %v", len(got), len(want), err)
-		}
-	}
-	isUnreadable := func(t *testing.T, c outbound.Cipher, cell *KeysetCell, sealed []byte, of outbound.SecretField) {
-		t.Helper()
-		got, err := c.Open(t.Context(), cell, sealed, of)
-		wantCode(t, err, "secret_unreadable")
-		if len(got) > 0 {
-			t.Errorf("%d bytes came back", len(got))
-		}
-	}
+	s := cipherSuite{open, wrong, without}
+	s.seals(t)
+	s.changesKeys(t)
+	s.failsWithoutKey(t)
+}
+
+func (s cipherSuite) seals(t *testing.T) {
+	t.Helper()
 	t.Run("what was sealed opens in every process", func(t *testing.T) {
-		c, cell := start(t)
+		c, cell := s.start(t)
 		for _, plain := range []string{"", "whsec_text", strings.Repeat("\x00ü", 1<<20)} {
-			sealed := seal(t, c, cell, plain, here)
-			opens(t, c, cell, sealed, here, plain)
-			opens(t, open(t), cell, sealed, here, plain)
+			sealed := seal(t, c, cell, plain, someField)
+			wantOpened(t, c, cell, sealed, someField, plain)
+			wantOpened(t, s.open(t), cell, sealed, someField, plain)
 			if len(sealed) > len(plain)+37 || plain != "" && bytes.Contains(sealed, []byte(plain)) {
 				t.Errorf("%d bytes became %d", len(plain), len(sealed))
 			}
 		}
 	})
 	t.Run("it opens nowhere else", func(t *testing.T) {
-		c, cell := start(t)
+		c, cell := s.start(t)
 		of := outbound.SecretField{Tenant: "a", Record: "bc", Field: "d"}
 		sealed := seal(t, c, cell, "text", of)
 		for _, elsewhere := range []outbound.SecretField{
@@ -143,13 +164,13 @@ func Cipher(t *testing.T, open, wrong, without func(*testing.T) MakingCipher) {
 			{Tenant: "ab", Record: "c", Field: "d"}, {Tenant: "a", Record: "b", Field: "cd"}, {Tenant: "a|2:bc", Record: "", Field: "d"}, {},
 			{Tenant: "bc", Record: "a", Field: "d"}, {Tenant: "", Record: "abc", Field: "d"}, {Tenant: "a", Record: "bcd", Field: ""},
 		} {
-			isUnreadable(t, c, cell, sealed, elsewhere)
+			wantUnreadable(t, c, cell, sealed, elsewhere)
 		}
-		opens(t, c, cell, sealed, of, "text")
+		wantOpened(t, c, cell, sealed, of, "text")
 	})
 	t.Run("what was altered, cut off or made up does not open", func(t *testing.T) {
-		c, cell := start(t)
-		sealed := seal(t, c, cell, "text", here)
+		c, cell := s.start(t)
+		sealed := seal(t, c, cell, "text", someField)
 		made := [][]byte{nil, {1}, []byte("whsec_plain"), sealed[:4], sealed[:5], sealed[:len(sealed)-1], append(bytes.Clone(sealed), 0)}
 		for i := range sealed {
 			altered := bytes.Clone(sealed)
@@ -157,92 +178,100 @@ func Cipher(t *testing.T, open, wrong, without func(*testing.T) MakingCipher) {
 			made = append(made, altered)
 		}
 		for _, wrong := range made {
-			isUnreadable(t, c, cell, wrong, here)
+			wantUnreadable(t, c, cell, wrong, someField)
 		}
 	})
 	t.Run("no error shows what is secret", func(t *testing.T) {
-		c, cell := start(t)
-		_, err := c.Open(t.Context(), cell, []byte("whsec_plain"), here)
+		c, cell := s.start(t)
+		_, err := c.Open(t.Context(), cell, []byte("whsec_plain"), someField)
 		if err == nil || strings.Contains(err.Error(), "plain") {
 			t.Error(err)
 		}
 	})
-	t.Run("everything begins with the prefix of the key that sealed it", func(t *testing.T) {
-		c, cell := start(t)
-		before := prefix(t, c, cell)
-		if sealed := seal(t, c, cell, "text", here); !bytes.HasPrefix(sealed, before) {
-			t.Errorf("%x does not begin with %x", sealed[:8], before)
-		}
-		wrapped, err := c.Rotate(t.Context(), cell.now.Wrapped)
-		cell.keep(t, wrapped, err)
-		if after := prefix(t, open(t), cell); bytes.HasPrefix(after, before) || bytes.HasPrefix(before, after) {
-			t.Errorf("%x, then %x", before, after)
-		}
-	})
-	t.Run("after a rotation everything opens in every process, and those that open what is new seal by the new key", func(t *testing.T) {
-		rotating, cell := start(t)
-		serving := open(t)
-		old := seal(t, serving, cell, "old", here)
-		wrapped, err := rotating.Rotate(t.Context(), cell.now.Wrapped)
-		cell.keep(t, wrapped, err)
-		fresh := open(t)
-		late := seal(t, serving, cell, "late", here) // which does not know yet
-		opens(t, fresh, cell, late, here, "late")
-		opens(t, fresh, cell, old, here, "old")
-		young := seal(t, fresh, cell, "new", here)
-		opens(t, serving, cell, young, here, "new")
-		opens(t, serving, cell, old, here, "old")
-		if sealed := seal(t, serving, cell, "text", here); !bytes.HasPrefix(sealed, prefix(t, fresh, cell)) {
-			t.Error("it seals by the old key")
-		}
-	})
-	t.Run("keys that were pruned open nothing any more, others do", func(t *testing.T) {
-		c, cell := start(t)
-		var sealed [][]byte
-		for range 3 {
-			sealed = append(sealed, seal(t, open(t), cell, "text", here))
-			wrapped, err := c.Rotate(t.Context(), cell.now.Wrapped)
-			cell.keep(t, wrapped, err)
-		}
-		sealed = append(sealed, seal(t, open(t), cell, "text", here))
-		for _, newest := range []int{2, 5} {
-			wrapped, err := c.Prune(t.Context(), cell.now.Wrapped, newest)
-			cell.keep(t, wrapped, err)
-		}
-		after := open(t)
-		isUnreadable(t, after, cell, sealed[0], here)
-		isUnreadable(t, after, cell, sealed[1], here)
-		opens(t, after, cell, sealed[2], here, "text")
-		opens(t, after, cell, sealed[3], here, "text")
-		if !bytes.HasPrefix(seal(t, after, cell, "text", here), prefix(t, open(t), cell)) {
-			t.Error("the key that seals has changed")
-		}
-	})
-	t.Run("a keyset that goes back is not believed", func(t *testing.T) {
-		c, cell := start(t)
-		before := cell.now
-		wrapped, err := c.Rotate(t.Context(), before.Wrapped)
-		cell.keep(t, wrapped, err)
-		serving := open(t)
-		sealed := seal(t, serving, cell, "text", here)
-		cell.now = before // as in a transaction that began before
-		isUnreadable(t, serving, cell, append([]byte{1, 0, 0, 0, 0}, sealed[5:]...), here)
-		opens(t, serving, cell, sealed, here, "text")
-	})
 	t.Run("the keyset is not read for each value", func(t *testing.T) {
-		c, cell := start(t)
+		c, cell := s.start(t)
 		for range 100 {
-			opens(t, c, cell, seal(t, c, cell, "text", here), here, "text")
+			wantOpened(t, c, cell, seal(t, c, cell, "text", someField), someField, "text")
 		}
 		if cell.reads != 1 {
 			t.Errorf("it was read %d times", cell.reads)
 		}
 	})
+}
+
+func (s cipherSuite) changesKeys(t *testing.T) {
+	t.Helper()
+	t.Run("everything begins with the prefix of the key that sealed it", func(t *testing.T) {
+		c, cell := s.start(t)
+		before := prefix(t, c, cell)
+		if sealed := seal(t, c, cell, "text", someField); !bytes.HasPrefix(sealed, before) {
+			t.Errorf("%x does not begin with %x", sealed[:8], before)
+		}
+		wrapped, err := c.Rotate(t.Context(), cell.now.Wrapped)
+		cell.keep(t, wrapped, err)
+		if after := prefix(t, s.open(t), cell); bytes.HasPrefix(after, before) || bytes.HasPrefix(before, after) {
+			t.Errorf("%x, then %x", before, after)
+		}
+	})
+	t.Run("after a rotation everything opens in every process, and those that open what is new seal by the new key", func(t *testing.T) {
+		rotating, cell := s.start(t)
+		serving := s.open(t)
+		old := seal(t, serving, cell, "old", someField)
+		wrapped, err := rotating.Rotate(t.Context(), cell.now.Wrapped)
+		cell.keep(t, wrapped, err)
+		fresh := s.open(t)
+		late := seal(t, serving, cell, "late", someField) // which does not know yet
+		wantOpened(t, fresh, cell, late, someField, "late")
+		wantOpened(t, fresh, cell, old, someField, "old")
+		young := seal(t, fresh, cell, "new", someField)
+		wantOpened(t, serving, cell, young, someField, "new")
+		wantOpened(t, serving, cell, old, someField, "old")
+		if sealed := seal(t, serving, cell, "text", someField); !bytes.HasPrefix(sealed, prefix(t, fresh, cell)) {
+			t.Error("it seals by the old key")
+		}
+	})
+	t.Run("keys that were pruned open nothing any more, others do", func(t *testing.T) {
+		c, cell := s.start(t)
+		var sealed [][]byte
+		for range 3 {
+			sealed = append(sealed, seal(t, s.open(t), cell, "text", someField))
+			wrapped, err := c.Rotate(t.Context(), cell.now.Wrapped)
+			cell.keep(t, wrapped, err)
+		}
+		sealed = append(sealed, seal(t, s.open(t), cell, "text", someField))
+		for _, newest := range []int{2, 5} {
+			wrapped, err := c.Prune(t.Context(), cell.now.Wrapped, newest)
+			cell.keep(t, wrapped, err)
+		}
+		after := s.open(t)
+		wantUnreadable(t, after, cell, sealed[0], someField)
+		wantUnreadable(t, after, cell, sealed[1], someField)
+		wantOpened(t, after, cell, sealed[2], someField, "text")
+		wantOpened(t, after, cell, sealed[3], someField, "text")
+		if !bytes.HasPrefix(seal(t, after, cell, "text", someField), prefix(t, s.open(t), cell)) {
+			t.Error("the key that seals has changed")
+		}
+	})
+	t.Run("a keyset that goes back is not believed", func(t *testing.T) {
+		c, cell := s.start(t)
+		before := cell.now
+		wrapped, err := c.Rotate(t.Context(), before.Wrapped)
+		cell.keep(t, wrapped, err)
+		serving := s.open(t)
+		sealed := seal(t, serving, cell, "text", someField)
+		cell.now = before // as in a transaction that began before
+		wantUnreadable(t, serving, cell, append([]byte{1, 0, 0, 0, 0}, sealed[5:]...), someField)
+		wantOpened(t, serving, cell, sealed, someField, "text")
+	})
+}
+
+func (s cipherSuite) failsWithoutKey(t *testing.T) {
+	t.Helper()
 	t.Run("with another key nothing is sealed, opened or changed", func(t *testing.T) {
-		c, cell := start(t)
-		sealed, stranger := seal(t, c, cell, "text", here), wrong(t)
-		isUnreadable(t, stranger, cell, sealed, here)
-		_, err := stranger.Seal(t.Context(), cell, nil, here)
+		c, cell := s.start(t)
+		sealed, stranger := seal(t, c, cell, "text", someField), s.wrong(t)
+		wantUnreadable(t, stranger, cell, sealed, someField)
+		_, err := stranger.Seal(t.Context(), cell, nil, someField)
 		wantCode(t, err, "encryption_key_wrong")
 		_, err = stranger.Prefix(t.Context(), cell)
 		wantCode(t, err, "encryption_key_wrong")
@@ -252,30 +281,30 @@ func Cipher(t *testing.T, open, wrong, without func(*testing.T) MakingCipher) {
 		wantCode(t, err, "encryption_key_wrong")
 	})
 	t.Run("without a key or a keyset nothing is sealed or opened", func(t *testing.T) {
-		c, cell := start(t)
-		sealed := seal(t, c, cell, "text", here)
+		c, cell := s.start(t)
+		sealed := seal(t, c, cell, "text", someField)
 		for _, lacking := range []struct {
 			c    MakingCipher
 			cell *KeysetCell
-		}{{without(t), cell}, {open(t), &KeysetCell{}}} {
-			isUnreadable(t, lacking.c, lacking.cell, sealed, here)
-			_, err := lacking.c.Seal(t.Context(), lacking.cell, nil, here)
+		}{{s.without(t), cell}, {s.open(t), &KeysetCell{}}} {
+			wantUnreadable(t, lacking.c, lacking.cell, sealed, someField)
+			_, err := lacking.c.Seal(t.Context(), lacking.cell, nil, someField)
 			wantCode(t, err, "encryption_key_missing")
 			_, err = lacking.c.Prefix(t.Context(), lacking.cell)
 			wantCode(t, err, "encryption_key_missing")
 		}
-		_, err := without(t).Make(t.Context())
+		_, err := s.without(t).Make(t.Context())
 		wantCode(t, err, "encryption_key_missing")
-		_, err = without(t).Rotate(t.Context(), cell.now.Wrapped)
+		_, err = s.without(t).Rotate(t.Context(), cell.now.Wrapped)
 		wantCode(t, err, "encryption_key_missing")
 	})
 	t.Run("that the keyset cannot be read is what is said", func(t *testing.T) {
-		c, cell := start(t)
-		sealed := seal(t, c, cell, "text", here)
+		c, cell := s.start(t)
+		sealed := seal(t, c, cell, "text", someField)
 		cell.fails = domain.Fail(domain.Unavailable, "database_unavailable", "gone")
-		_, err := open(t).Open(t.Context(), cell, sealed, here)
+		_, err := s.open(t).Open(t.Context(), cell, sealed, someField)
 		wantCode(t, err, "database_unavailable")
-		_, err = open(t).Seal(t.Context(), cell, nil, here)
+		_, err = s.open(t).Seal(t.Context(), cell, nil, someField)
 		wantCode(t, err, "database_unavailable")
 	})
 }

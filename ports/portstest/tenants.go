@@ -15,6 +15,7 @@ import (
 
 // TenantRepository is the contract of outbound.TenantRepository.
 func TenantRepository(t *testing.T, open OpenStore) {
+	tenantPages(t, open)
 	cases(t, open, map[string]func(f fixture){
 		"every field comes back": func(f fixture) {
 			days := 7
@@ -109,6 +110,11 @@ func TenantRepository(t *testing.T, open OpenStore) {
 				return err
 			})
 		},
+	})
+}
+
+func tenantPages(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"pages are in order, newest first, do not overlap and know the total": func(f fixture) {
 			var want []tenant.ID
 			for i := range 5 {

@@ -15,6 +15,7 @@ var errOnPurpose = errors.New("on purpose")
 
 // UnitOfWork is the contract of outbound.UnitOfWork.
 func UnitOfWork(t *testing.T, open OpenStore) {
+	concurrentUnits(t, open)
 	cases(t, open, map[string]func(f fixture){
 		"a unit that fails leaves no trace and its error comes back unchanged": func(f fixture) {
 			var left tenant.ID
@@ -97,6 +98,11 @@ func UnitOfWork(t *testing.T, open OpenStore) {
 				f.Errorf("the tenant is gone: %v", err)
 			}
 		},
+	})
+}
+
+func concurrentUnits(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"a view sees one snapshot while others write": func(f fixture) {
 			ten := f.tenant()
 			f.read(func(ctx context.Context, st outbound.Stores) error {
