@@ -133,12 +133,17 @@ func TestARoundInWhichNothingIsLostKeepsEveryPromise(t *testing.T) {
 	}
 }
 
-func TestEveryFaultIsFound(t *testing.T) {
-	const charged = "run_t0_1"
-	for claim, c := range map[string]struct {
-		fault func(*evidence)
-		want  promise
-	}{
+// charged is a run of a sound round that had an effect.
+const charged = "run_t0_1"
+
+// auditFault changes a sound round so that it breaks a promise.
+type auditFault struct {
+	plant func(*evidence)
+	want  promise
+}
+
+func faultsOfCalls() map[string]auditFault {
+	return map[string]auditFault{
 		"a run that is not there":                {func(ev *evidence) { delete(ev.runs, charged) }, acknowledged},
 		"a call that has two runs":               {func(ev *evidence) { ev.runs["run_t0_2"].call = "t0-1" }, acknowledged},
 		"a call that was answered with two runs": {func(ev *evidence) { ev.orders[0].runs = append(ev.orders[0].runs, "run_t0_3") }, acknowledged},
@@ -147,6 +152,27 @@ func TestEveryFaultIsFound(t *testing.T) {
 		"a dedupe key that started two runs": {func(ev *evidence) {
 			ev.runs["run_t0_2"].dedupe = ev.runs[charged].dedupe
 		}, dedupeHolds},
+		"a run that began while another one of its line was live": {func(ev *evidence) {
+			ev.inLine(overflowQueue)
+			ev.runs[charged].history[5].At, ev.runs["run_t0_3"].history[0].At = 1000, 1
+		}, oneOfALine},
+		"a call that was skipped and has a run": {func(ev *evidence) {
+			ev.inLine(overflowSkip)
+			ev.orders[0].skipped = []string{"run_t0_3"}
+		}, acknowledged},
+		"a call that was skipped for another line": {func(ev *evidence) {
+			ev.inLine(overflowSkip)
+			ev.orders[0].skipped, ev.orders[0].runs, ev.orders[0].line = []string{"run_t0_3"}, nil, 1
+			delete(ev.runs, charged)
+		}, oneOfALine},
+		"a run about something else":     {func(ev *evidence) { ev.orders[0].entity = "other" }, acknowledged},
+		"a run under another dedupe key": {func(ev *evidence) { ev.runs[charged].dedupe = "other" }, acknowledged},
+		"a run with another engine":      {func(ev *evidence) { ev.runs[charged].engine = engineTemporal }, rightEngine},
+	}
+}
+
+func faultsOfRuns() map[string]auditFault {
+	return map[string]auditFault{
 		"a run that goes on for ever": {func(ev *evidence) { r := ev.runs[charged]; r.status, r.finished, r.leased = "running", false, true }, everyRunEnds},
 		"a run that did not wait": {func(ev *evidence) {
 			waiting := *ev.orders[0].scenario
@@ -170,6 +196,27 @@ func TestEveryFaultIsFound(t *testing.T) {
 			numbered(r)
 		}, recordedOnce},
 		"a node of the other branch": {func(ev *evidence) { ev.runs[charged].history[4].Node = "small" }, recordedOnce},
+		"an effect that is not recorded": {func(ev *evidence) {
+			ev.effects["run_t0_1:join"] = effect{callSource: callSource{"tenant_0", charged, "join"}}
+		}, historyWhole},
+		"a run that another waited for in vain": {func(ev *evidence) { ev.runs["run_t0_2"].parent = charged }, everyRunEnds},
+		"an item without a run": {func(ev *evidence) {
+			loops := *ev.orders[0].scenario
+			loops.items = 1
+			ev.orders[0].scenario = &loops
+		}, recordedOnce},
+		"a call without a run": {func(ev *evidence) {
+			calls := *ev.orders[0].scenario
+			calls.callee = calls.nodes
+			ev.orders[0].scenario = &calls
+		}, recordedOnce},
+		"a run that nothing superseded":       {func(ev *evidence) { ev.inLine(overflowQueue); ev.orders[2].cancelled = false }, everyRunEnds},
+		"a scheduled run that did not finish": {func(ev *evidence) { ev.runs["run_t0_at_1"].status = "failed" }, everyRunEnds},
+	}
+}
+
+func faultsOfEffects() map[string]auditFault {
+	return map[string]auditFault{
 		"a result without its effect": {func(ev *evidence) {
 			e := ev.effects[charged+":charge"]
 			e.times = 0
@@ -187,12 +234,11 @@ func TestEveryFaultIsFound(t *testing.T) {
 		"an effect of no run": {func(ev *evidence) {
 			ev.effects["run_x:charge"] = effect{callSource: callSource{"tenant_0", "run_x", "charge"}}
 		}, sameKey},
-		"an effect of another tenant": {func(ev *evidence) {
-			ev.effects[charged+":charge"] = effect{callSource: callSource{"tenant_1", charged, "charge"}, times: 1}
-		}, tenantsIsolated},
-		"an effect that is not recorded": {func(ev *evidence) {
-			ev.effects["run_t0_1:join"] = effect{callSource: callSource{"tenant_0", charged, "join"}}
-		}, historyWhole},
+	}
+}
+
+func faultsOfInstants() map[string]auditFault {
+	return map[string]auditFault{
 		"an instant that is missing": {func(ev *evidence) { ev.fires = slices.Delete(ev.fires, 1, 2) }, instantOnce},
 		"an instant that is there twice": {func(ev *evidence) {
 			twice := ev.fires[1]
@@ -206,61 +252,51 @@ func TestEveryFaultIsFound(t *testing.T) {
 		"a ledger that is empty":            {func(ev *evidence) { ev.fires = ev.fires[:3] }, instantOnce},
 		"a run of an instant that is not":   {func(ev *evidence) { ev.fires[1].run = "" }, instantOnce},
 		"a fire with another one's payload": {func(ev *evidence) { ev.runs["run_t0_at_1"].payload = "{}" }, instantOnce},
+	}
+}
+
+func faultsOfEvents() map[string]auditFault {
+	return map[string]auditFault{
 		"an end with two events":            {func(ev *evidence) { ev.events = append(ev.events, ev.events[0]) }, eventsDelivered},
 		"an end without an event":           {func(ev *evidence) { ev.events = ev.events[1:] }, eventsDelivered},
 		"an event that was never delivered": {func(ev *evidence) { delete(ev.delivered, ev.events[0].id) }, eventsDelivered},
 		"an event that nobody keeps":        {func(ev *evidence) { ev.delivered["evt_x"] = deliveredEvent{"run.completed", charged, "t0", 1} }, eventsDelivered},
+	}
+}
+
+func faultsOfTenants() map[string]auditFault {
+	return map[string]auditFault{
+		"an effect of another tenant": {func(ev *evidence) {
+			ev.effects[charged+":charge"] = effect{callSource: callSource{"tenant_1", charged, "charge"}, times: 1}
+		}, tenantsIsolated},
 		"an event that was delivered astray": {func(ev *evidence) {
 			h := ev.delivered[ev.events[0].id]
 			h.path = "t1"
 			ev.delivered[ev.events[0].id] = h
 		}, tenantsIsolated},
-		"a total that is wrong":                 {func(ev *evidence) { l := ev.listed["tenant_0"]; l.total++; ev.listed["tenant_0"] = l }, totalsAgree},
-		"a filtered total that is wrong":        {func(ev *evidence) { l := ev.listed["tenant_0"]; l.completed--; ev.listed["tenant_0"] = l }, totalsAgree},
-		"a run that is listed twice":            {func(ev *evidence) { l := ev.listed["tenant_0"]; l.ids[0] = l.ids[1] }, totalsAgree},
-		"a run that another tenant is shown":    {func(ev *evidence) { ev.listed["tenant_1"].ids[0] = charged }, tenantsIsolated},
-		"a status that is shown wrongly":        {func(ev *evidence) { r := ev.shown[charged]; r.Status = "failed"; ev.shown[charged] = r }, totalsAgree},
-		"a run of another tenant's trigger":     {func(ev *evidence) { ev.runs[charged].tenant = "tenant_1" }, tenantsIsolated},
-		"a run that another tenant's started":   {func(ev *evidence) { ev.runs["run_t0_at_1"].parent = "run_t1_1" }, tenantsIsolated},
-		"a run that another waited for in vain": {func(ev *evidence) { ev.runs["run_t0_2"].parent = charged }, everyRunEnds},
-		"an item without a run": {func(ev *evidence) {
-			loops := *ev.orders[0].scenario
-			loops.items = 1
-			ev.orders[0].scenario = &loops
-		}, recordedOnce},
-		"a call without a run": {func(ev *evidence) {
-			calls := *ev.orders[0].scenario
-			calls.callee = calls.nodes
-			ev.orders[0].scenario = &calls
-		}, recordedOnce},
-		"a run that began while another one of its line was live": {func(ev *evidence) {
-			ev.inLine(overflowQueue)
-			ev.runs[charged].history[5].At, ev.runs["run_t0_3"].history[0].At = 1000, 1
-		}, oneOfALine},
-		"a call that was skipped and has a run": {func(ev *evidence) {
-			ev.inLine(overflowSkip)
-			ev.orders[0].skipped = []string{"run_t0_3"}
-		}, acknowledged},
-		"a call that was skipped for another line": {func(ev *evidence) {
-			ev.inLine(overflowSkip)
-			ev.orders[0].skipped, ev.orders[0].runs, ev.orders[0].line = []string{"run_t0_3"}, nil, 1
-			delete(ev.runs, charged)
-		}, oneOfALine},
-		"a run that nothing superseded":       {func(ev *evidence) { ev.inLine(overflowQueue); ev.orders[2].cancelled = false }, everyRunEnds},
-		"a run about something else":          {func(ev *evidence) { ev.orders[0].entity = "other" }, acknowledged},
-		"a run under another dedupe key":      {func(ev *evidence) { ev.runs[charged].dedupe = "other" }, acknowledged},
-		"a run with another engine":           {func(ev *evidence) { ev.runs[charged].engine = engineTemporal }, rightEngine},
-		"a scheduled run that did not finish": {func(ev *evidence) { ev.runs["run_t0_at_1"].status = "failed" }, everyRunEnds},
-	} {
-		t.Run(claim, func(t *testing.T) {
-			ev := sound()
-			c.fault(ev)
-			found := newFindings()
-			ev.audit(found)
-			if found.broken(c.want) == 0 {
-				t.Errorf("it does not break %q, but: %v", c.want, found.err())
-			}
-		})
+		"a total that is wrong":               {func(ev *evidence) { l := ev.listed["tenant_0"]; l.total++; ev.listed["tenant_0"] = l }, totalsAgree},
+		"a filtered total that is wrong":      {func(ev *evidence) { l := ev.listed["tenant_0"]; l.completed--; ev.listed["tenant_0"] = l }, totalsAgree},
+		"a run that is listed twice":          {func(ev *evidence) { l := ev.listed["tenant_0"]; l.ids[0] = l.ids[1] }, totalsAgree},
+		"a run that another tenant is shown":  {func(ev *evidence) { ev.listed["tenant_1"].ids[0] = charged }, tenantsIsolated},
+		"a status that is shown wrongly":      {func(ev *evidence) { r := ev.shown[charged]; r.Status = "failed"; ev.shown[charged] = r }, totalsAgree},
+		"a run of another tenant's trigger":   {func(ev *evidence) { ev.runs[charged].tenant = "tenant_1" }, tenantsIsolated},
+		"a run that another tenant's started": {func(ev *evidence) { ev.runs["run_t0_at_1"].parent = "run_t1_1" }, tenantsIsolated},
+	}
+}
+
+func TestEveryFaultIsFound(t *testing.T) {
+	for _, faults := range []map[string]auditFault{faultsOfCalls(), faultsOfRuns(), faultsOfEffects(), faultsOfInstants(), faultsOfEvents(), faultsOfTenants()} {
+		for claim, c := range faults {
+			t.Run(claim, func(t *testing.T) {
+				ev := sound()
+				c.plant(ev)
+				found := newFindings()
+				ev.audit(found)
+				if found.broken(c.want) == 0 {
+					t.Errorf("it does not break %q, but: %v", c.want, found.err())
+				}
+			})
+		}
 	}
 }
 
