@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain"
@@ -330,9 +329,9 @@ func TestAFamilyGoesOnAfterItsProcessDied(t *testing.T) {
 	onEachStore(t, func(w *env) {
 		ver := w.calls(w.NewVersion([]string{`rest wait {"delayMs": 250}`, `give return {"value": 7}`}, []string{"rest -> give"}), "")
 		runs := w.Accept(ver, 12, fixture.RunOptions{})
-		for range 4 {
+		for _, n := range []int{13, 20, 25, 36} { // of 12 at first and 48 in the end
 			stop := w.Work(w.NewWorker(w.Raw, w.Signals, fixture.ShortLeaseOptions))
-			time.Sleep(60 * time.Millisecond) // some way into it
+			w.Eventually("it is some way into it", func() bool { return w.progress() >= n })
 			stop()
 		}
 		w.StartWorker()

@@ -33,6 +33,18 @@ func (w *env) everyRun() (all []run.Summary) {
 	return all
 }
 
+// progress counts the runs that have begun and, once more, those that have ended.
+func (w *env) progress() (n int) {
+	w.Helper()
+	for _, s := range w.everyRun() {
+		n++
+		if s.Status.Finished() {
+			n++
+		}
+	}
+	return n
+}
+
 func (w *env) loopsOf(id run.ID) (loops []run.Loop) {
 	w.Helper()
 	w.Do(func(ctx context.Context, st outbound.Stores) (err error) {

@@ -319,9 +319,9 @@ func TestALoopGoesOnAfterItsProcessDied(t *testing.T) {
 	onEachStore(t, func(w *env) {
 		ver := w.each(`, "concurrency": 5`, []string{`each/rest wait {"delayMs": 250}`, `each/give return {"value": "{{ item }}"}`}, "rest -> give")
 		runs := w.Accept(ver, 3, fixture.RunOptions{Payload: listOf(20)})
-		for range 4 {
+		for _, n := range []int{4, 20, 40, 80} { // of 3 at first and 126 in the end
 			stop := w.Work(w.NewWorker(w.Raw, w.Signals, fixture.ShortLeaseOptions))
-			time.Sleep(150 * time.Millisecond) // some way into it
+			w.Eventually("it is some way into it", func() bool { return w.progress() >= n })
 			stop()
 		}
 		w.StartWorker()
