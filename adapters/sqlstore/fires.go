@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
@@ -18,7 +17,13 @@ type fires struct{ *unit }
 
 var _ outbound.FireRepository = fires{}
 
-const fireColumns = `tenant_id, trigger_id, scheduled_at, outcome, reason, run_id, recorded_at`
+// fireColumns are the columns of a fire.
+var fireColumns = fireColumnsOf("")
+
+// fireColumnsOf are those of a table that the query calls so, with a dot.
+func fireColumnsOf(table string) string {
+	return core.ColumnsOf(table, "tenant_id", "trigger_id", "scheduled_at", "outcome", "reason", "run_id", "recorded_at")
+}
 
 const triggerOfFire = `EXISTS (SELECT 1 FROM triggers p WHERE p.tenant_id = trigger_fires.tenant_id AND p.id = trigger_fires.trigger_id
 	AND `
@@ -108,7 +113,7 @@ func (s fires) Record(ctx context.Context, all []*trigger.Fire) ([]*trigger.Fire
 	}
 	var rows []fireRow
 	err = s.ReadRows(ctx, "record fires", &rows, `INSERT INTO trigger_fires (`+fireColumns+`)
-		SELECT r.`+strings.ReplaceAll(fireColumns, ", ", ", r.")+` FROM `+table+` WHERE true
+		SELECT `+fireColumnsOf("r.")+` FROM `+table+` WHERE true
 		ON CONFLICT (tenant_id, trigger_id, scheduled_at) DO NOTHING RETURNING `+fireColumns, parameter)
 	if err != nil {
 		return nil, s.Fail(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
@@ -20,7 +19,7 @@ type schedules struct{ *unit }
 var _ outbound.ScheduleRepository = schedules{}
 
 // triggerColumnsOfT are the columns of a trigger in a query that calls the table t.
-var triggerColumnsOfT = "t." + strings.ReplaceAll(triggerColumns, ", ", ", t.")
+var triggerColumnsOfT = triggerColumnsOf("t.")
 
 // dueScheduleRow is a schedule that was claimed, with its trigger.
 type dueScheduleRow struct {

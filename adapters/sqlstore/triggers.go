@@ -19,7 +19,14 @@ type triggers struct{ *unit }
 
 var _ outbound.TriggerRepository = triggers{}
 
-const triggerColumns = `id, tenant_id, sub_tenant_id, workflow_version_id, name, type, config, metadata, is_active, activated_at, left_at, created_at, updated_at, revision`
+// triggerColumns are the columns of a trigger.
+var triggerColumns = triggerColumnsOf("")
+
+// triggerColumnsOf are those of a table that the query calls so, with a dot.
+func triggerColumnsOf(table string) string {
+	return core.ColumnsOf(table, "id", "tenant_id", "sub_tenant_id", "workflow_version_id", "name", "type", "config", "metadata", "is_active", "activated_at", "left_at",
+		"created_at", "updated_at", "revision")
+}
 
 type triggerRow struct {
 	ID        string     `db:"id"`

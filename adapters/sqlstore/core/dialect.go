@@ -1,5 +1,7 @@
 package core
 
+import "strings"
+
 // Dialect is what differs between the databases.
 type Dialect struct {
 	// ForUpdate is appended to a SELECT whose rows the unit will change. It is empty
@@ -42,4 +44,10 @@ type Column struct {
 
 	// Bytes are written in hexadecimal digits behind `\x`, as PostgreSQL reads them. A column that is none of these is a text.
 	Bytes bool
+}
+
+// ColumnsOf lists columns of a table for a SELECT. table is what the query calls it, with a dot, or
+// nothing.
+func ColumnsOf(table string, columns ...string) string {
+	return table + strings.Join(columns, ", "+table)
 }

@@ -73,7 +73,7 @@ var dialect = sqlstore.Dialect{
 	KeepRows:       " FOR KEY SHARE OF t SKIP LOCKED",
 	KeepVersions:   " FOR KEY SHARE OF v",
 	Webhooks:       webhookStatements,
-	ClaimSchedules: claimSchedules,
+	ClaimSchedules: schedulesClaim,
 	// The lock is held to the end of the transaction, by every unit with this key that
 	// got past this statement.
 	ClaimIdempotencyKey: `SELECT pg_try_advisory_xact_lock(hashtextextended(CAST($1 AS text) || '/' || $2 || '/' || $3, 0)) AS free,

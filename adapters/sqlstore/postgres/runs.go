@@ -6,6 +6,9 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
 )
 
+//go:embed runs_begin.sql
+var runsBegin string
+
 //go:embed runs_turns.sql
 var runsTurns string
 
@@ -25,7 +28,7 @@ var runsRenew string
 var runsHeld string
 
 var runStatements = runs.Statements{
-	BeginClaim: beginClaim, Turns: runsTurns, More: runsMore, Promote: runsPromote, Lease: runsLease, Renew: runsRenew, Held: runsHeld,
+	BeginClaim: runsBegin, Turns: runsTurns, More: runsMore, Promote: runsPromote, Lease: runsLease, Renew: runsRenew, Held: runsHeld,
 	AmongFirst:  func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
 	FirstOfEach: firstOfEach,
 	RunsOf: func(columns string) string {
@@ -52,14 +55,3 @@ const clock = "date_trunc('milliseconds', clock_timestamp())"
 
 // storageShard is one of as many as the migration has, by the connection.
 const storageShard = "pg_backend_pid() % 32"
-
-// beginClaim takes a lock that lasts as long as the transaction, and reads the clock when
-// it has it. A process that is stopped while it holds the lock would stop all others,
-// so its session is ended when it does nothing for that long. The rows that were finished
-// with a moment ago are passed over only by who goes through an index in its order, and
-// statistics lag behind: for this transaction there is no other way to read. What it reads by
-// does not depend on the parameters, so none of its statements is planned anew for them.
-const beginClaim = `WITH mine AS MATERIALIZED (
-		SELECT pg_advisory_xact_lock(hashtextextended('claim runs', 2)), set_config('idle_in_transaction_session_timeout', '3000', true),
-			set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)
-	) SELECT ` + clock + ` FROM mine`

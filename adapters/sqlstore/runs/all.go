@@ -52,7 +52,7 @@ func pageOfAll(l *core.List, f run.OperatorFilter, q domain.Query, d dialect) (p
 	if f.Status != "" {
 		table = "runs"
 		if condition = " AND f.status = " + l.Arg(string(f.Status)); d.Facets != "" {
-			condition += " AND f." + strings.ReplaceAll(indexOfStatus(f.Status), "$1", "t.id")
+			condition += " AND f." + indexOfStatus(f.Status, "t.id")
 		}
 	}
 	if f.Before != nil {

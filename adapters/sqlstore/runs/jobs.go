@@ -137,7 +137,7 @@ func (l runList) conditionsOfJob(scope tenant.Scope, f run.Filter, statuses []ru
 		conditions = append(conditions, d.amongFacets(fixed))
 		fallthrough
 	default:
-		conditions = append(conditions, indexOfStatus(cmp.Or(pendingAmong(statuses), statuses[0])))
+		conditions = append(conditions, indexOfStatus(cmp.Or(pendingAmong(statuses), statuses[0]), "$1"))
 	}
 	return strings.Join(conditions, " AND ")
 }

@@ -41,7 +41,7 @@ func (l runList) ofRuns(scope tenant.Scope, f run.Filter, q domain.Query, d dial
 	if f.Status != "" {
 		l.Equal("status", string(f.Status))
 		if d.Facets != "" {
-			l.Where = append(l.Where, indexOfStatus(f.Status))
+			l.Where = append(l.Where, indexOfStatus(f.Status, "$1"))
 		}
 	}
 	owned := []string{"tenant_id = $1"}
@@ -74,10 +74,11 @@ func (d dialect) amongFacets(fixed []string) string {
 		AND f.id = runs.id AND f.` + strings.Join(fixed, " AND f.") + `)`
 }
 
-// indexOfStatus is what finds the runs of a status by an index.
-func indexOfStatus(s run.Status) string {
+// indexOfStatus is what finds the runs of a status by an index. owner is what the statement calls
+// the tenant.
+func indexOfStatus(s run.Status, owner string) string {
 	if s == run.StatusPending {
-		return "id = ANY (ARRAY(SELECT l.id FROM live_runs l WHERE l.tenant_id = $1))"
+		return "id = ANY (ARRAY(SELECT l.id FROM live_runs l WHERE l.tenant_id = " + owner + "))"
 	}
 	return "status <> 'pending'"
 }

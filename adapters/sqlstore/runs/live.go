@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
@@ -90,11 +89,13 @@ func (d dialect) sweep(q outbound.RunSweep) (statement string, args []any) {
 		return `DELETE FROM runs WHERE ` + old + finished + ` AND id ` + d.AmongFirst(`SELECT id FROM runs WHERE `+old+finished+` ORDER BY finished_at LIMIT $4`) + ` RETURNING finished_at`, args
 	}
 	args = append(args, string(q.Workflow))
-	const created = `tenant_id = $1 AND workflow_id = $5 AND created_at >= $2 AND created_at < $3`
-	again, first := `tenant_id = $1`, `SELECT id FROM runs INDEXED BY runs_of_workflow WHERE `+created+` AND `+old+` ORDER BY created_at LIMIT $4`
+	created := func(of string) string { // the table with a dot, or nothing
+		return of + `tenant_id = $1 AND ` + of + `workflow_id = $5 AND ` + of + `created_at >= $2 AND ` + of + `created_at < $3`
+	}
+	again, first := `tenant_id = $1`, `SELECT id FROM runs INDEXED BY runs_of_workflow WHERE `+created("")+` AND `+old+` ORDER BY created_at LIMIT $4`
 	if d.Facets != "" { // where others may retry one meanwhile
 		again, first = old, `SELECT f.id FROM `+d.Facets+` f CROSS JOIN LATERAL (SELECT id FROM runs WHERE tenant_id = f.tenant_id AND id = f.id AND `+old+` OFFSET 0) r
-			WHERE f.`+strings.ReplaceAll(created, " AND ", " AND f.")+` ORDER BY f.created_at LIMIT $4`
+			WHERE `+created("f.")+` ORDER BY f.created_at LIMIT $4`
 	}
 	return `DELETE FROM runs WHERE ` + again + ` AND id ` + d.AmongFirst(first) + ` RETURNING created_at`, args
 }
