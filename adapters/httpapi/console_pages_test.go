@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/application/members"
 	"github.com/sluicehq/sluice/domain/member"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 // visit asks for a page as a browser does; a form makes it a POST. Headers are pairs.
@@ -184,9 +185,9 @@ func newIdentities(t *testing.T) *identities {
 	server := oauthtest.Start(t, publicURL+"/console/api/oidc/callback")
 	p := newPeople(t, publicURL)
 	provider := oidc.New(oidc.Settings{Issuer: server.URL, ClientID: oauthtest.WebClient, ClientSecret: oauthtest.WebSecret, RedirectURL: func() string { return publicURL + "/console/api/oidc/callback" }})
-	service := members.New(p.store, plainPasswords{}, provider, memory.New(p.clock), p.clock, p.random)
+	service := members.New(p.store, &portstest.PlainPasswords{}, provider, memory.New(p.clock), p.clock, p.random)
 	p.gateway = (&gateway{T: t, store: p.store, clock: p.clock, random: p.random}).built(func(_ *httpapi.Options, ports *httpapi.Ports) {
-		ports.Accounts, ports.SignInElsewhere, ports.ForgottenPasswords = service, service, members.NewForgotten(service, members.Letters{Mailer: &mailbox{}})
+		ports.Accounts, ports.SignInElsewhere, ports.ForgottenPasswords = service, service, members.NewForgotten(service, members.Letters{Mailer: &portstest.Mailbox{}})
 	})
 	return &identities{p, server}
 }
@@ -313,7 +314,7 @@ func TestAProviderMayBeAwayOrMissing(t *testing.T) {
 		p.shows(p.visit(path, nil, ""), 404, "People sign in with passwords here")
 	}
 	provider := oidc.New(oidc.Settings{Issuer: "http://127.0.0.1:1", ClientID: "sluice", RedirectURL: func() string { return publicURL }})
-	service := members.New(p.store, plainPasswords{}, provider, memory.New(p.clock), p.clock, p.random)
+	service := members.New(p.store, &portstest.PlainPasswords{}, provider, memory.New(p.clock), p.clock, p.random)
 	p.gateway = (&gateway{T: t, store: p.store, clock: p.clock, random: p.random}).built(func(_ *httpapi.Options, ports *httpapi.Ports) { ports.SignInElsewhere = service })
 	p.shows(p.visit("/console/api/oidc/start", nil, ""), 503, "The identity provider does not answer")
 	p.shows(p.visit("/console", nil, ""), 200, "<h1>Sign in</h1>")
@@ -342,7 +343,7 @@ func TestWhoForgotAPasswordAsksForALink(t *testing.T) {
 	p.shows(p.visit("/console/forgotten-password", nil, ""), 404, "Ask who invited you")
 	p.shows(p.visit("/console/forgotten-password", form("anna@example.com"), ""), 404, "Ask who invited you")
 	p.want(p.ask("POST", "/forgotten-password", `{"email":"anna@example.com"}`, ""), 404)
-	p.mail.enabled = true
+	p.mail.IsEnabled = true
 	p.shows(p.visit("/console", nil, ""), 200, `href="/console/forgotten-password"`, "Forgot your password?")
 	p.shows(p.visit("/console/forgotten-password", nil, "", "Accept-Language", "es"), 200, "¿Ha olvidado su contraseña?", `action="/console/forgotten-password"`)
 	known, unknown := p.visit("/console/forgotten-password", form("anna@example.com"), ""), p.visit("/console/forgotten-password", form("nobody@example.com"), "")
@@ -358,15 +359,15 @@ func TestWhoForgotAPasswordAsksForALink(t *testing.T) {
 		p.visit("/console/forgotten-password", form("anna@example.com"), "")
 	}
 	p.shows(p.visit("/console/forgotten-password", form("anna@example.com"), ""), 429, "Too many attempts")
-	if len(p.mail.sent) > 0 {
+	if len(p.mail.Sent) > 0 {
 		t.Error("the request waited for the mail server")
 	}
 	if err := p.mails.SendDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(p.mail.sent) != 3 {
-		t.Fatal(p.mail.sent)
+	if len(p.mail.Sent) != 3 {
+		t.Fatal(p.mail.Sent)
 	}
-	_, link, _ := strings.Cut(p.mail.sent[2].Text, publicURL)
+	_, link, _ := strings.Cut(p.mail.Sent[2].Text, publicURL)
 	p.shows(p.visit(strings.SplitN(link, "\n", 2)[0], nil, ""), 200, "Choose your password", "anna@example.com")
 }

@@ -18,33 +18,6 @@ const (
 	anotherPassword = "seven green lamps in winter"
 )
 
-// plainPasswords hashes nothing.
-type plainPasswords struct{}
-
-func (plainPasswords) Hash(_ context.Context, password string) (string, error) {
-	return "h:" + password, nil
-}
-
-func (plainPasswords) Verify(_ context.Context, hash, password string) (bool, error) {
-	return hash == "h:"+password, nil
-}
-
-// mailbox keeps what is mailed, where it is enabled.
-type mailbox struct {
-	enabled bool
-	fails   error
-	sent    []outbound.Mail
-}
-
-func (m *mailbox) Enabled() bool { return m.enabled }
-
-func (m *mailbox) Send(_ context.Context, one outbound.Mail) error {
-	if m.fails == nil {
-		m.sent = append(m.sent, one)
-	}
-	return m.fails
-}
-
 type noProvider struct{ outbound.IdentityProvider }
 
 func (noProvider) Enabled() bool { return false }

@@ -1,9 +1,7 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -13,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,11 +77,11 @@ type gateway struct {
 	contract *contract.Validator
 	store    *sqlstore.Store
 	clock    *portstest.ManualClock
-	random   *countedRandom
-	entries  *countedRandom // names entries of the audit log, so that they take no identifiers from others
+	random   *portstest.CountedRandom
+	entries  *portstest.CountedRandom // names entries of the audit log, so that they take no identifiers from others
 	signals  *sqlstore.RunSignals
 	log      *logSink
-	mail     *mailbox
+	mail     *portstest.Mailbox
 	mails    *members.MailQueue
 	engine   runfixture.Engine // nil where there is only the table
 }
@@ -94,7 +91,7 @@ type option func(*httpapi.Options, *httpapi.Ports)
 
 func newGateway(t *testing.T, options ...option) *gateway {
 	t.Helper()
-	g := &gateway{T: t, store: openStore(t), clock: &portstest.ManualClock{}, random: &countedRandom{}, entries: &countedRandom{}}
+	g := &gateway{T: t, store: openStore(t), clock: &portstest.ManualClock{}, random: &portstest.CountedRandom{}, entries: &portstest.CountedRandom{}}
 	g.clock.Set(noon)
 	g.engine = runfixture.TestEngine(t)
 	runfixture.BeginWith(t, g.store, g.engine)
@@ -113,7 +110,7 @@ func (g *gateway) built(options ...option) *gateway {
 	t.Helper()
 	g.contract, g.signals, g.log = contract.New(t), sqlstore.NewRunSignals(store), &logSink{tb: t}
 	if g.mail == nil {
-		g.mail = &mailbox{}
+		g.mail = &portstest.Mailbox{}
 	}
 	limiter := memory.New(g.clock)
 	known := directory.New(store)
@@ -128,7 +125,7 @@ func (g *gateway) built(options ...option) *gateway {
 	hooked := hooks.New(work, directory.NewHooks(known, expression.Compiler{}), fired, moved, expression.Checker{}, limiter, g.clock, g.random, budget.Divide(1<<40, 2).OfRuns(), func() string { return "https://hooks.example.com" })
 	letters := members.Letters{Mailer: g.mail, Public: func() string { return publicURL }}
 	g.mails = members.NewMailQueue(store, g.clock, g.random, letters)
-	people := members.New(recorded, plainPasswords{}, noProvider{}, limiter, g.clock, g.random)
+	people := members.New(recorded, &portstest.PlainPasswords{}, noProvider{}, limiter, g.clock, g.random)
 	used := usage.New(work, g.clock)
 	ports := httpapi.Ports{
 		Accounts: people, SignInElsewhere: people, ForgottenPasswords: members.NewForgotten(people, letters),
@@ -372,40 +369,6 @@ func (g *gateway) createTrigger(key, body string, headers ...string) answer {
 
 func webhookBody(c customer) string {
 	return fmt.Sprintf(`{"workflowVersionId":%q,"name":"Paid","type":"webhook","config":{}}`, c.version)
-}
-
-// countedRandom makes identifiers and keys that are the same in every run.
-type countedRandom struct{ ids, fills atomic.Int64 }
-
-var _ outbound.Random = (*countedRandom)(nil)
-
-// ID counts.
-func (r *countedRandom) ID(prefix string) string {
-	return fmt.Sprintf("%s_%026d", prefix, r.ids.Add(1))
-}
-
-// Fill fills p with a digest of a counter.
-func (r *countedRandom) Fill(p []byte) {
-	digest := sha256.Sum256([]byte(fmt.Sprint(r.fills.Add(1))))
-	copy(p, digest[:])
-}
-
-// safeBuffer is a buffer for many writers.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 func (g *gateway) tenants() *tenants.Service { return tenants.New(g.store, g.clock, g.random) }

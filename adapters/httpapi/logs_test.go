@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 // secretShape fits API keys and the secrets of webhook endpoints, what is left of one
@@ -25,7 +26,7 @@ var secretShape = regexp.MustCompile(`[ps]k_[0-9A-Za-z]{16,}|whsec_[0-9A-Za-z+/=
 // logSink keeps what a gateway logs. Every test of this package logs into one, and a
 // line that holds a secret fails it.
 type logSink struct {
-	safeBuffer
+	portstest.SafeBuffer
 	tb testing.TB
 }
 
@@ -35,7 +36,7 @@ func (s *logSink) Write(p []byte) (int, error) {
 	if found := secretShape.Find(p); found != nil {
 		s.tb.Errorf("the secret %s is in the log: %s", found, p)
 	}
-	return s.safeBuffer.Write(p)
+	return s.SafeBuffer.Write(p)
 }
 
 // lines parses what was logged.
@@ -52,25 +53,17 @@ func (s *logSink) lines(t *testing.T) []map[string]any {
 	return all
 }
 
-// failedTest is a test that remembers whether it failed.
-type failedTest struct {
-	testing.TB
-	failed bool
-}
-
-func (f *failedTest) Errorf(string, ...any) { f.failed = true }
-
 func TestASecretInTheLogFailsTheTestThatLoggedIt(t *testing.T) {
 	key := tenant.NewKeyText(tenant.Public, [tenant.KeyEntropy]byte{1}).Reveal()
 	for text, leaks := range map[string]bool{
 		key: true, "a " + key[:20]: true, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": true,
 		"Bearer " + operatorToken: true, "sk_…": false, "tenant_01jd2vqk3mfx8s9t0v5w7y1z2a": false, key[3:]: false,
 	} {
-		watched := &failedTest{TB: t}
+		watched := &portstest.FailedTest{TB: t}
 		log := zerolog.New(&logSink{tb: watched})
 		log.Info().Str("cause", text).Msg("request")
-		if watched.failed != leaks {
-			t.Errorf("%s: failed is %v", text, watched.failed)
+		if watched.Failed() != leaks {
+			t.Errorf("%s: failed is %v", text, watched.Failed())
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 // families moves runs that start others on, as a worker does, a second for each step.
@@ -26,10 +27,10 @@ type families struct {
 }
 
 // roomy leaves the last characters of identifiers to those that are made of them, for items.
-type roomy struct{ *countedRandom }
+type roomy struct{ *portstest.CountedRandom }
 
 // ID counts.
-func (r roomy) ID(prefix string) string { return fmt.Sprintf("%s_%023d000", prefix, r.ids.Add(1)) }
+func (r roomy) ID(prefix string) string { return fmt.Sprintf("%s_%023d000", prefix, r.Next()) }
 
 // made sends a body that makes something, and returns a member of the answer.
 func (f families) made(path, body, member string) string {

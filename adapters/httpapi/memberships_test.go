@@ -10,12 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 const bert = `{"email":"bert@example.com","role":"editor"}`
 
 func TestAnAdminInvitesMembers(t *testing.T) {
-	for _, mail := range []*mailbox{{}, {enabled: true}} {
+	for _, mail := range []*portstest.Mailbox{{}, {IsEnabled: true}} {
 		g := newGateway(t)
 		*g.mail = *mail
 		c := g.customer("Acme")
@@ -28,18 +29,18 @@ func TestAnAdminInvitesMembers(t *testing.T) {
 		}
 		link, shown := made.field(t, "link").(string)
 		mailed := made.field(t, "isMailed")
-		if shown == mail.enabled || mail.enabled && mailed != true || !mail.enabled && mailed != nil {
+		if shown == mail.IsEnabled || mail.IsEnabled && mailed != true || !mail.IsEnabled && mailed != nil {
 			t.Errorf("with the mailbox %+v the answer is %s", mail, made.body)
 		}
 		again := add()
-		if mail.enabled {
+		if mail.IsEnabled {
 			if err := g.mails.SendDue(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			_, link, _ = strings.Cut(g.mail.sent[0].Text, publicURL)
+			_, link, _ = strings.Cut(g.mail.Sent[0].Text, publicURL)
 			link = publicURL + strings.SplitN(link, "\n", 2)[0]
 		}
-		if again.status != http.StatusCreated || again.header.Get("Idempotent-Replayed") != "true" || again.field(t, "id") != made.field(t, "id") || again.field(t, "link") != nil || len(g.mail.sent) > 1 {
+		if again.status != http.StatusCreated || again.header.Get("Idempotent-Replayed") != "true" || again.field(t, "id") != made.field(t, "id") || again.field(t, "link") != nil || len(g.mail.Sent) > 1 {
 			t.Errorf("the repeat got %d: %s", again.status, again.body)
 		}
 		token := strings.TrimPrefix(link, publicURL+"/console/l/")

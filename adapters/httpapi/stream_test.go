@@ -26,6 +26,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 const streamedRun = run.ID("run_0000000000000000000000000r")
@@ -86,7 +87,7 @@ type streamEnv struct {
 	runs      *followedRuns
 	lists     *sizedTriggers
 	admission *fakeAdmission
-	log       *safeBuffer
+	log       *portstest.SafeBuffer
 	seen      chan httpapi.Observation // of all requests; holds a few
 	server    *http.Server
 	end       context.CancelFunc // ends all streams
@@ -124,7 +125,7 @@ func (s *streamEnv) Addr() net.Addr { return &net.IPAddr{} }
 func withStreamEnv(t *testing.T, test func(s *streamEnv)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &streamEnv{T: t, runs: &followedRuns{}, lists: newSizedTriggers(), admission: &fakeAdmission{}, log: &safeBuffer{}, seen: make(chan httpapi.Observation, 16), conns: make(chan net.Conn)}
+		s := &streamEnv{T: t, runs: &followedRuns{}, lists: newSizedTriggers(), admission: &fakeAdmission{}, log: &portstest.SafeBuffer{}, seen: make(chan httpapi.Observation, 16), conns: make(chan net.Conn)}
 		streams, end := context.WithCancel(context.Background())
 		s.end = end
 		api, err := httpapi.New(httpapi.Ports{Admission: s.admission, Runs: s.runs, Trying: s.runs, Triggers: s.lists}, httpapi.Budgeted(httpapi.Options{

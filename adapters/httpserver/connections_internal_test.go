@@ -2,25 +2,24 @@ package httpserver
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"io"
 	"net"
 	"net/http"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 // fixture is a server that keeps few connections.
 type fixture struct {
 	*testing.T
 	address string
-	log     *safeBuffer
+	log     *portstest.SafeBuffer
 	bounded *connections
 	inside  chan struct{} // reports each request for /hold that arrived
 	hold    chan struct{} // lets them be answered
@@ -33,7 +32,7 @@ func newFixture(t *testing.T, places int) fixture {
 		t.Fatal(err)
 	}
 	f := fixture{
-		T: t, address: listener.Addr().String(), log: new(safeBuffer),
+		T: t, address: listener.Addr().String(), log: new(portstest.SafeBuffer),
 		inside: make(chan struct{}, places), hold: make(chan struct{}),
 	}
 	s := unbounded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -238,23 +237,4 @@ func TestARequestThatIsRefusedBeforeItIsReadGetsItsWholeAnswer(t *testing.T) {
 			}
 		})
 	}
-}
-
-// safeBuffer is a buffer for many goroutines.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-// Write appends p.
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }

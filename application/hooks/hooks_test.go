@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +25,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -92,30 +92,16 @@ func (e *env) received() []*hook.Received {
 
 func text(s string) *string { return &s }
 
-// dying is a unit of work of processes that die now and then, before a unit has committed or
-// afterwards, until they are not killed any more.
-type dying struct {
-	outbound.UnitOfWork
-	units atomic.Int64
-}
-
 const deadly = 40 // units
 
-var errDied = errors.New("the process died")
-
-func (s *dying) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
-	n := s.units.Add(1)
-	before, after := n < deadly && n%3 == 0, n < deadly && n%4 == 0
-	err := s.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := fn(ctx, st); err != nil || !before {
-			return err
-		}
-		return domain.Fail(domain.Unavailable, "died", "The process died.").Because(errDied)
-	})
-	if err == nil && after {
-		return domain.Fail(domain.Unavailable, "died", "The process died.").Because(errDied)
+// dying are units of work of processes that die now and then, before a unit has committed or
+// afterwards, until they are not killed any more.
+func dying(work outbound.UnitOfWork) *portstest.DyingUnits {
+	return &portstest.DyingUnits{
+		UnitOfWork: work,
+		Before:     func(n int64) bool { return n < deadly && n%3 == 0 },
+		After:      func(n int64) bool { return n < deadly && n%4 == 0 },
 	}
-	return err
 }
 
 // numbered are items i0, i1 and so on.
@@ -130,7 +116,7 @@ func numbered(n int) string {
 // deliverDying repeats a delivery, as senders do, until a process lives long enough to answer it.
 func (e *env) deliverDying(body string) {
 	e.Helper()
-	work := &dying{UnitOfWork: e.Raw}
+	work := dying(e.Raw)
 	for died := 0; ; died++ {
 		_, err := e.deliver(e.service(work), body)
 		switch {
@@ -139,7 +125,7 @@ func (e *env) deliverDying(body string) {
 			return
 		case err == nil:
 			return
-		case !errors.Is(err, errDied) || died > 300:
+		case !errors.Is(err, portstest.ErrDied) || died > 300:
 			e.Fatal(err)
 		}
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 // name is of who is erased: as it stands in JSON, in an address and in a text it is written in three ways.
@@ -201,7 +202,7 @@ func (d *env) finishErasure(work outbound.UnitOfWork, id job.ID) *job.Job {
 			return j
 		}
 		_, err := d.worker(work).Step(ctx, func(err error) { d.Error(err) }) // a process of its own
-		if err != nil && !errors.Is(err, errDied) {
+		if err != nil && !errors.Is(err, portstest.ErrDied) {
 			d.Fatal(err)
 		}
 		err = d.Raw.Statements(ctx, func(u *core.Unit) error {
@@ -261,7 +262,7 @@ func TestAnErasureEndsWithTheSameReceiptWhateverProcessDies(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		for subject, draft := range subjects() {
 			var receipts []job.Removed
-			for _, work := range []outbound.UnitOfWork{d.Raw, &dying{UnitOfWork: d.Raw}} {
+			for _, work := range []outbound.UnitOfWork{d.Raw, dying(d.Raw)} {
 				d.fillFor(subject)
 				receipts = append(receipts, d.erase(work, draft).Erasure().Removed)
 				if places := d.find(); len(places) > 0 {

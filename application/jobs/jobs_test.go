@@ -21,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -137,27 +138,9 @@ func (d *env) repeats(ids []run.ID) map[run.ID]int {
 	return n
 }
 
-// dying is a store in whose units processes die: before the commit, or after it.
-type dying struct {
-	outbound.UnitOfWork
-	units int
-}
-
-var errDied = errors.New("the process died")
-
-func (s *dying) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
-	s.units++
-	before, after := s.units%3 == 0, s.units%5 == 0
-	err := s.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := fn(ctx, st); err != nil || !before {
-			return err
-		}
-		return domain.Fail(domain.Unavailable, "died", "The process died.").Because(errDied)
-	})
-	if err == nil && after {
-		return domain.Fail(domain.Unavailable, "died", "The process died.").Because(errDied)
-	}
-	return err
+// dying are units in which processes die: before the commit, or after it.
+func dying(work outbound.UnitOfWork) *portstest.DyingUnits {
+	return &portstest.DyingUnits{UnitOfWork: work, Before: func(n int64) bool { return n%3 == 0 }, After: func(n int64) bool { return n%5 == 0 }}
 }
 
 func TestEachRunIsRepeatedOnceWhateverProcessDies(t *testing.T) {
@@ -172,9 +155,9 @@ func TestEachRunIsRepeatedOnceWhateverProcessDies(t *testing.T) {
 			d.Fatalf("%d are matched", j.Matched())
 		}
 		died := 0
-		for work := (&dying{UnitOfWork: d.Raw}); d.job(j.ID()).Status() == job.Running; {
+		for work := dying(d.Raw); d.job(j.ID()).Status() == job.Running; {
 			_, err := d.worker(work).Step(d.Context(), func(err error) { d.Error(err) }) // a process of its own
-			if errors.Is(err, errDied) {
+			if errors.Is(err, portstest.ErrDied) {
 				died++
 			} else if err != nil {
 				d.Fatal(err)

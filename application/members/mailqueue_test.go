@@ -15,10 +15,11 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 // invite has an admin add somebody, while no mail server answers.
-func (e *env) invite(mail *post, admin tenant.Caller, address string) {
+func (e *env) invite(mail *portstest.Mailbox, admin tenant.Caller, address string) {
 	e.Helper()
 	added, err := e.memberships(mail).Add(e.Context(), admin, domain.IdempotencyKey{}, inbound.MemberDraft{Email: address, Role: tenant.EditorRole})
 	if err != nil || !added.Mailed || added.Link != "" {
@@ -43,7 +44,7 @@ func (e *env) waiting() (left bool) {
 }
 
 func TestAnInvitationOutlivesADeadMailServer(t *testing.T) {
-	e, mail := newEnv(t), &post{enabled: true, fails: domain.Fail(domain.Unavailable, "mail_unavailable", "away")}
+	e, mail := newEnv(t), &portstest.Mailbox{IsEnabled: true, Fails: domain.Fail(domain.Unavailable, "mail_unavailable", "away")}
 	_, admin := e.tenant("tenant_1")
 	e.invite(mail, admin, "bert@example.com")
 	for range 3 {
@@ -55,12 +56,12 @@ func TestAnInvitationOutlivesADeadMailServer(t *testing.T) {
 		}
 		e.clock.Set(e.clock.Now().Add(time.Hour))
 	}
-	mail.fails = nil
+	mail.Fails = nil
 	e.deliver(mail)
-	if len(mail.sent) != 1 || e.waiting() {
-		t.Fatal(mail.sent, e.waiting())
+	if len(mail.Sent) != 1 || e.waiting() {
+		t.Fatal(mail.Sent, e.waiting())
 	}
-	if _, err := e.UseLink(t.Context(), tokenOf(t, mail.sent[0].Text), password, member.Browser{}); err != nil {
+	if _, err := e.UseLink(t.Context(), tokenOf(t, mail.Sent[0].Text), password, member.Browser{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -76,13 +77,13 @@ func TestWhatTheMailServerRefusesOrNobodyGetsIsGivenUp(t *testing.T) {
 		"the last attempt":                {unavailable, func(e *env) { e.clock.Set(e.clock.Now().Add(member.LinkLife - time.Second)) }, "mail_unavailable"},
 		"too late":                        {nil, func(e *env) { e.clock.Set(e.clock.Now().Add(member.LinkLife)) }, ""},
 		"a user who was disabled": {nil, func(e *env) {
-			if _, err := e.users(&post{}).Disable(e.Context(), "bert@example.com"); err != nil {
+			if _, err := e.users(&portstest.Mailbox{}).Disable(e.Context(), "bert@example.com"); err != nil {
 				e.Fatal(err)
 			}
 		}, ""},
 		"who is no member any more": {nil, func(e *env) {
 			owner := tenant.Operator("tenant_1")
-			if _, err := e.memberships(&post{}).Remove(e.Context(), owner, "bert@example.com"); err != nil {
+			if _, err := e.memberships(&portstest.Mailbox{}).Remove(e.Context(), owner, "bert@example.com"); err != nil {
 				e.Fatal(err)
 			}
 		}, ""},
@@ -91,15 +92,15 @@ func TestWhatTheMailServerRefusesOrNobodyGetsIsGivenUp(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			e, mail := newEnv(t), &post{enabled: true, fails: c.fails}
+			e, mail := newEnv(t), &portstest.Mailbox{IsEnabled: true, Fails: c.fails}
 			_, admin := e.tenant("tenant_1")
 			e.invite(mail, admin, "bert@example.com")
 			c.before(e)
 			if err := e.queue(mail).SendDue(t.Context()); codeOf(err) != c.code {
 				t.Error(err)
 			}
-			if len(mail.sent) > 0 || e.waiting() {
-				t.Error(mail.sent, e.waiting())
+			if len(mail.Sent) > 0 || e.waiting() {
+				t.Error(mail.Sent, e.waiting())
 			}
 		})
 	}
@@ -107,13 +108,13 @@ func TestWhatTheMailServerRefusesOrNobodyGetsIsGivenUp(t *testing.T) {
 
 // stoppedPost takes a mail while the process is told to stop.
 type stoppedPost struct {
-	*post
+	*portstest.Mailbox
 	stop context.CancelFunc
 }
 
 func (p *stoppedPost) Send(ctx context.Context, m outbound.Mail) error {
 	p.stop()
-	return p.post.Send(ctx, m)
+	return p.Mailbox.Send(ctx, m)
 }
 
 func TestAMailThatWasSentAsTheProcessStopsIsNotSentAgain(t *testing.T) {
@@ -124,7 +125,7 @@ func TestAMailThatWasSentAsTheProcessStopsIsNotSentAgain(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			e := newEnv(t)
 			_, admin := e.tenant("tenant_1")
-			mail := &post{enabled: true, fails: c.fails}
+			mail := &portstest.Mailbox{IsEnabled: true, Fails: c.fails}
 			e.invite(mail, admin, "bert@example.com")
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
@@ -139,22 +140,22 @@ func TestAMailThatWasSentAsTheProcessStopsIsNotSentAgain(t *testing.T) {
 func TestOneLetterThatFailsHoldsNoOtherBack(t *testing.T) {
 	e := newEnv(t)
 	_, admin := e.tenant("tenant_1")
-	mail := &post{enabled: true}
+	mail := &portstest.Mailbox{IsEnabled: true}
 	e.invite(mail, admin, "bert@example.com")
 	e.invite(mail, admin, "carl@example.com")
-	picky := &pickyPost{post: mail, refuses: "bert@example.com"}
+	picky := &pickyPost{Mailbox: mail, refuses: "bert@example.com"}
 	q := members.NewMailQueue(e.work, e.clock, &system.Random{}, members.Letters{Mailer: picky, Public: func() string { return "https://sluice.example/" }})
 	if err := q.SendDue(t.Context()); codeOf(err) != "mail_unavailable" {
 		t.Error(err)
 	}
-	if len(mail.sent) != 1 || mail.sent[0].To != "carl@example.com" {
-		t.Error(mail.sent)
+	if len(mail.Sent) != 1 || mail.Sent[0].To != "carl@example.com" {
+		t.Error(mail.Sent)
 	}
 }
 
 // pickyPost takes no mail to one address.
 type pickyPost struct {
-	*post
+	*portstest.Mailbox
 	refuses string
 }
 
@@ -162,15 +163,15 @@ func (p *pickyPost) Send(ctx context.Context, m outbound.Mail) error {
 	if m.To == p.refuses {
 		return domain.Fail(domain.Unavailable, "mail_unavailable", "away")
 	}
-	return p.post.Send(ctx, m)
+	return p.Mailbox.Send(ctx, m)
 }
 
-func (e *env) forgotten(mail *post) *members.Forgotten {
+func (e *env) forgotten(mail *portstest.Mailbox) *members.Forgotten {
 	return members.NewForgotten(e.Service, e.letters(mail))
 }
 
 func TestWhoForgetsAPasswordGetsALinkAndNobodyLearnsWhoHasAnAccount(t *testing.T) {
-	e, mail := newEnv(t), &post{enabled: true}
+	e, mail := newEnv(t), &portstest.Mailbox{IsEnabled: true}
 	e.enter()
 	watched := &watchedWork{UnitOfWork: e.work}
 	e.Service = members.New(watched, e.hashes, e.provider, memory.New(e.clock), e.clock, &system.Random{})
@@ -188,10 +189,10 @@ func TestWhoForgetsAPasswordGetsALinkAndNobodyLearnsWhoHasAnAccount(t *testing.T
 		t.Error(err)
 	}
 	e.deliver(mail)
-	if len(mail.sent) != 1 || mail.sent[0].To != "anna@example.com" || mail.sent[0].Subject != "Choose another password" || e.waiting() {
-		t.Fatal(mail.sent)
+	if len(mail.Sent) != 1 || mail.Sent[0].To != "anna@example.com" || mail.Sent[0].Subject != "Choose another password" || e.waiting() {
+		t.Fatal(mail.Sent)
 	}
-	if _, err := e.UseLink(t.Context(), tokenOf(t, mail.sent[0].Text), another, member.Browser{}); err != nil {
+	if _, err := e.UseLink(t.Context(), tokenOf(t, mail.Sent[0].Text), another, member.Browser{}); err != nil {
 		t.Error(err)
 	}
 	for _, address := range []string{"anna@example.com", "nobody@example.com"} {
@@ -211,7 +212,7 @@ func TestWhoForgetsAPasswordGetsALinkAndNobodyLearnsWhoHasAnAccount(t *testing.T
 	if units, err := ask("anna@example.com", "203.0.113.1"); codeOf(err) != "too_many_sign_ins" || units != 0 {
 		t.Error(err, units)
 	}
-	if e.forgotten(&post{}).CanAsk() {
+	if e.forgotten(&portstest.Mailbox{}).CanAsk() {
 		t.Error("nobody can be mailed")
 	}
 }

@@ -21,15 +21,6 @@ import (
 
 const password, another = "correct horse battery staple", "seven green lamps in winter"
 
-// plain hashes nothing, and counts what it is asked.
-type plain struct{ verified int }
-
-func (p *plain) Hash(_ context.Context, password string) (string, error) { return "h:" + password, nil }
-func (p *plain) Verify(_ context.Context, hash, password string) (bool, error) {
-	p.verified++
-	return hash == "h:"+password, nil
-}
-
 // known is what the provider of identities says.
 type known struct{ outbound.Identity }
 
@@ -45,7 +36,7 @@ type env struct {
 	*testing.T
 	work     outbound.UnitOfWork
 	clock    *portstest.ManualClock
-	hashes   *plain
+	hashes   *portstest.PlainPasswords
 	provider *known
 	*members.Service
 	user *member.User
@@ -54,7 +45,7 @@ type env struct {
 
 func newEnv(t *testing.T) *env {
 	t.Helper()
-	e := &env{T: t, work: sqlitetest.Open(t), clock: &portstest.ManualClock{}, hashes: &plain{}, provider: &known{}}
+	e := &env{T: t, work: sqlitetest.Open(t), clock: &portstest.ManualClock{}, hashes: &portstest.PlainPasswords{}, provider: &known{}}
 	e.clock.Set(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	e.Service = members.New(e.work, e.hashes, e.provider, memory.New(e.clock), e.clock, &system.Random{})
 	var err error
@@ -116,11 +107,11 @@ func TestASignInThatFailsSaysNothingOfTheAccount(t *testing.T) {
 	e := newEnv(t)
 	e.enter()
 	for _, asked := range []inbound.Login{{Email: "anna@example.com", Password: another}, {Email: "bert@example.com", Password: password}, {Email: "nobody", Password: password}, {Email: "anna@example.com"}} {
-		before := e.hashes.verified
+		before := e.hashes.Verified()
 		_, err := e.SignIn(t.Context(), asked, member.Browser{})
 		e.fails(err, "sign_in_refused")
-		if e.hashes.verified != before+1 {
-			t.Errorf("%s: a password was checked %d times", asked.Email, e.hashes.verified-before)
+		if e.hashes.Verified() != before+1 {
+			t.Errorf("%s: a password was checked %d times", asked.Email, e.hashes.Verified()-before)
 		}
 	}
 	for i := 0; ; i++ {

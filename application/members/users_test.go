@@ -16,22 +16,8 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
-
-// post keeps what is mailed, and fails where it is told to.
-type post struct {
-	enabled bool
-	fails   error
-	sent    []outbound.Mail
-}
-
-func (p *post) Enabled() bool { return p.enabled }
-func (p *post) Send(_ context.Context, m outbound.Mail) error {
-	if p.fails == nil {
-		p.sent = append(p.sent, m)
-	}
-	return p.fails
-}
 
 func tokenOf(t *testing.T, text string) member.Token {
 	t.Helper()
@@ -43,27 +29,27 @@ func tokenOf(t *testing.T, text string) member.Token {
 	return token
 }
 
-func (e *env) letters(mail *post) members.Letters {
+func (e *env) letters(mail *portstest.Mailbox) members.Letters {
 	return members.Letters{Mailer: mail, Public: func() string { return "https://sluice.example/" }}
 }
 
 // deliver sends what waits.
-func (e *env) deliver(mail *post) {
+func (e *env) deliver(mail *portstest.Mailbox) {
 	e.Helper()
 	if err := e.queue(mail).SendDue(e.Context()); err != nil {
 		e.Error(err)
 	}
 }
 
-func (e *env) queue(mail *post) *members.MailQueue {
+func (e *env) queue(mail *portstest.Mailbox) *members.MailQueue {
 	return members.NewMailQueue(e.work, e.clock, &system.Random{}, e.letters(mail))
 }
 
-func (e *env) users(mail *post) *members.Users {
+func (e *env) users(mail *portstest.Mailbox) *members.Users {
 	return members.NewUsers(e.work, e.clock, &system.Random{}, e.letters(mail))
 }
 
-func (e *env) memberships(mail *post) *members.Memberships {
+func (e *env) memberships(mail *portstest.Mailbox) *members.Memberships {
 	return members.NewMemberships(e.work, e.clock, &system.Random{}, memory.New(e.clock), e.letters(mail))
 }
 
@@ -79,16 +65,16 @@ func (e *env) tenant(id tenant.ID) (operator, admin tenant.Caller) {
 }
 
 func TestTheOperatorSeesALinkWhetherOrNotItIsMailed(t *testing.T) {
-	for _, mail := range []*post{{}, {enabled: true}} {
+	for _, mail := range []*portstest.Mailbox{{}, {IsEnabled: true}} {
 		e := newEnv(t)
 		users := e.users(mail)
 		made, err := users.Create(t.Context(), member.UserDraft{Email: "bert@example.com"})
-		if err != nil || made.Mailed != mail.enabled || len(mail.sent) > 0 {
-			t.Fatalf("made is %+v, mailed %+v, %v", made, mail.sent, err)
+		if err != nil || made.Mailed != mail.IsEnabled || len(mail.Sent) > 0 {
+			t.Fatalf("made is %+v, mailed %+v, %v", made, mail.Sent, err)
 		}
 		e.deliver(mail)
-		if mail.enabled && (mail.sent[0].To != "bert@example.com" || tokenOf(t, mail.sent[0].Text).Reveal() == tokenOf(t, made.Link).Reveal()) {
-			t.Errorf("mailed is %+v, shown %s", mail.sent, made.Link)
+		if mail.IsEnabled && (mail.Sent[0].To != "bert@example.com" || tokenOf(t, mail.Sent[0].Text).Reveal() == tokenOf(t, made.Link).Reveal()) {
+			t.Errorf("mailed is %+v, shown %s", mail.Sent, made.Link)
 		}
 		again, err := users.Invite(t.Context(), "Bert@example.com")
 		if err != nil {
@@ -129,7 +115,7 @@ func TestTheOperatorSeesALinkWhetherOrNotItIsMailed(t *testing.T) {
 
 func TestADisabledUserIsOutUntilEnabled(t *testing.T) {
 	e := newEnv(t)
-	users := e.users(&post{})
+	users := e.users(&portstest.Mailbox{})
 	begun := e.enter()
 	open, err := users.Reset(t.Context(), "anna@example.com")
 	if err != nil {
@@ -161,8 +147,8 @@ func TestADisabledUserIsOutUntilEnabled(t *testing.T) {
 
 func TestWhoAdministersATenantComesInAsNobodyElse(t *testing.T) {
 	const address = "bert@example.com"
-	none := func(*env, tenant.Caller, *post) {}
-	entered := func(e *env, _ tenant.Caller, mail *post) {
+	none := func(*env, tenant.Caller, *portstest.Mailbox) {}
+	entered := func(e *env, _ tenant.Caller, mail *portstest.Mailbox) {
 		made, err := e.users(mail).Create(e.Context(), member.UserDraft{Email: address})
 		if err == nil {
 			_, err = e.UseLink(e.Context(), tokenOf(e.T, made.Link), password, member.Browser{})
@@ -171,14 +157,14 @@ func TestWhoAdministersATenantComesInAsNobodyElse(t *testing.T) {
 			e.Fatal(err)
 		}
 	}
-	made := func(d member.UserDraft) func(*env, tenant.Caller, *post) {
-		return func(e *env, _ tenant.Caller, mail *post) {
+	made := func(d member.UserDraft) func(*env, tenant.Caller, *portstest.Mailbox) {
+		return func(e *env, _ tenant.Caller, mail *portstest.Mailbox) {
 			if _, err := e.users(mail).Create(e.Context(), d); err != nil {
 				e.Fatal(err)
 			}
 		}
 	}
-	elsewhere := func(e *env, other tenant.Caller, mail *post) {
+	elsewhere := func(e *env, other tenant.Caller, mail *portstest.Mailbox) {
 		if _, err := e.memberships(mail).Add(e.Context(), other, domain.IdempotencyKey{}, inbound.MemberDraft{Email: address, Role: tenant.ViewerRole}); err != nil {
 			e.Fatal(err)
 		}
@@ -188,7 +174,7 @@ func TestWhoAdministersATenantComesInAsNobodyElse(t *testing.T) {
 		shown, mails bool
 	}
 	for claim, c := range map[string]struct {
-		before                 func(*env, tenant.Caller, *post)
+		before                 func(*env, tenant.Caller, *portstest.Mailbox)
 		admin, mailed, byOwner result // an admin without and with mail, the operator without
 	}{
 		"nobody has heard of":          {none, result{shown: true}, result{mails: true}, result{shown: true}},
@@ -202,12 +188,12 @@ func TestWhoAdministersATenantComesInAsNobodyElse(t *testing.T) {
 				if mails && byOwner {
 					continue
 				}
-				e, mail := newEnv(t), &post{enabled: mails}
+				e, mail := newEnv(t), &portstest.Mailbox{IsEnabled: mails}
 				operator, admin := e.tenant("tenant_1")
 				other, _ := e.tenant("tenant_2")
 				c.before(e, other, mail)
 				e.deliver(mail)
-				mail.sent = nil
+				mail.Sent = nil
 				who, want := admin, c.admin
 				switch {
 				case byOwner:
@@ -221,10 +207,10 @@ func TestWhoAdministersATenantComesInAsNobodyElse(t *testing.T) {
 					continue
 				}
 				e.deliver(mail)
-				if err != nil || (added.Link != "") != want.shown || (len(mail.sent) == 1) != want.mails || added.Mailed != want.mails {
-					t.Errorf("%s, mailed %v, by the operator %v: %+v, %+v, %v", claim, mails, byOwner, added, mail.sent, err)
+				if err != nil || (added.Link != "") != want.shown || (len(mail.Sent) == 1) != want.mails || added.Mailed != want.mails {
+					t.Errorf("%s, mailed %v, by the operator %v: %+v, %+v, %v", claim, mails, byOwner, added, mail.Sent, err)
 				}
-				for _, m := range mail.sent {
+				for _, m := range mail.Sent {
 					if m.Subject != "You are invited to Tenant tenant_1" || m.To != address {
 						t.Errorf("mailed is %+v", m)
 					}
@@ -238,7 +224,7 @@ func TestAnInvitationThatWasShownLeadsIntoNoOtherTenant(t *testing.T) {
 	e := newEnv(t)
 	_, admin := e.tenant("tenant_1")
 	other, _ := e.tenant("tenant_2")
-	all := e.memberships(&post{})
+	all := e.memberships(&portstest.Mailbox{})
 	d := inbound.MemberDraft{Email: "bert@example.com", Role: tenant.AdminRole}
 	shown, err := all.Add(t.Context(), admin, domain.IdempotencyKey{}, d)
 	if err != nil {
@@ -259,7 +245,7 @@ func TestWhoCameInByALinkThatAnAdminWasShownJoinsNoOtherTenantUnasked(t *testing
 	e := newEnv(t)
 	_, admin := e.tenant("tenant_1")
 	operator, otherAdmin := e.tenant("tenant_2")
-	all, mailing := e.memberships(&post{}), e.memberships(&post{enabled: true})
+	all, mailing := e.memberships(&portstest.Mailbox{}), e.memberships(&portstest.Mailbox{IsEnabled: true})
 	d := inbound.MemberDraft{Email: "bert@example.com", Role: tenant.EditorRole}
 	shown, err := all.Add(t.Context(), admin, domain.IdempotencyKey{}, d)
 	if err != nil {
@@ -279,7 +265,7 @@ func TestWhoCameInByALinkThatAnAdminWasShownJoinsNoOtherTenantUnasked(t *testing
 		t.Errorf("the admin's own one comes back with %+v, %v", again, err)
 	}
 
-	reset, err := e.users(&post{}).Reset(t.Context(), d.Email) // the operator gives it to the person
+	reset, err := e.users(&portstest.Mailbox{}).Reset(t.Context(), d.Email) // the operator gives it to the person
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +280,7 @@ func TestWhoCameInByALinkThatAnAdminWasShownJoinsNoOtherTenantUnasked(t *testing
 }
 
 func TestAnAdminInvitesNobodyAgainAndAgain(t *testing.T) {
-	e, mail := newEnv(t), &post{enabled: true}
+	e, mail := newEnv(t), &portstest.Mailbox{IsEnabled: true}
 	operator, admin := e.tenant("tenant_1")
 	_, otherAdmin := e.tenant("tenant_2")
 	all := e.memberships(mail)
@@ -330,7 +316,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	e := newEnv(t)
 	operator, _ := e.tenant("tenant_1")
 	other, _ := e.tenant("tenant_2")
-	all := e.memberships(&post{})
+	all := e.memberships(&portstest.Mailbox{})
 	for _, d := range []inbound.MemberDraft{{Email: "anna@example.com", Role: tenant.AdminRole}, {Email: "bert@example.com", Role: tenant.AdminRole}} {
 		added, err := all.Add(t.Context(), operator, domain.IdempotencyKey{}, d)
 		if err == nil {
@@ -368,7 +354,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	if err := all.End(t.Context(), operator, invited.Membership.ID(), domain.Expected{}); err != nil {
 		t.Errorf("an admin who never came in stays: %v", err)
 	}
-	if _, err := e.users(&post{}).Disable(t.Context(), "bert@example.com"); err != nil {
+	if _, err := e.users(&portstest.Mailbox{}).Disable(t.Context(), "bert@example.com"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := all.Remove(t.Context(), operator, "bert@example.com"); err != nil {

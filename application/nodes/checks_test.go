@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 const here = "https://here.example"
@@ -195,7 +196,7 @@ func TestNobodyElseIsAskedAboutACustomNode(t *testing.T) {
 	w := newEnv(t)
 	made := w.create("score", here)
 	w.endpoint.calls()
-	other := w.tenant(&counted{n: 1000})
+	other := w.tenant(portstest.CountedFrom(1000))
 	public := tenant.Caller{Scope: tenant.All(w.who.Tenant()), KeyType: tenant.Public}
 	for claim, c := range map[string]struct {
 		who  tenant.Caller

@@ -2,7 +2,6 @@ package nodes_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"sync"
 	"testing"
@@ -40,7 +39,7 @@ func newEnv(t *testing.T) *env {
 	store := sqlitetest.Open(t)
 	w := &env{T: t, store: store, clock: &portstest.ManualClock{}, endpoint: &endpoint{}}
 	w.clock.Set(noon)
-	random := &counted{}
+	random := &portstest.CountedRandom{}
 	w.checks = nodes.NewChecks(store, w.endpoint, w.clock)
 	w.custom = nodes.NewChecked(nodes.NewCustom(store, w.clock, random), w.checks)
 	w.secrets = nodes.NewSecrets(store, w.clock, random)
@@ -110,22 +109,6 @@ func (w *env) health(id node.CustomID) node.Health {
 		w.Fatal(err)
 	}
 	return found.Health
-}
-
-// counted makes identifiers and keys that are the same in every run.
-type counted struct{ n int }
-
-// ID counts.
-func (c *counted) ID(prefix string) string {
-	c.n++
-	return fmt.Sprintf("%s_%026d", prefix, c.n)
-}
-
-// Fill fills p with a digest of a counter.
-func (c *counted) Fill(p []byte) {
-	c.n++
-	digest := sha256.Sum256([]byte(fmt.Sprint(c.n)))
-	copy(p, digest[:])
 }
 
 // once asks for a command to take effect once, and records what it is told.

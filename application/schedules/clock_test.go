@@ -44,7 +44,7 @@ func TestSchedulesGoByTheClockOfTheDatabase(t *testing.T) {
 			notYet := w.schedule(1, `{"intervalMs":60000}`)[0]
 
 			system := shifted(0) // the clock of the process
-			look, err := schedules.NewScheduler(recorded{store, w.runs}, nil, w.runs, system, counted{}, execution.NewAllowance(system, nil)).FireDue(t.Context(), 100)
+			look, err := schedules.NewScheduler(recorded{store, w.runs}, nil, w.runs, system, counted, execution.NewAllowance(system, nil)).FireDue(t.Context(), 100)
 			ended := now()
 			if err != nil || look.Schedules != 2 || look.Now.Before(began) || look.Now.After(ended) || !look.Next.Equal(notYet.ActivatedAt().Add(time.Minute)) {
 				t.Errorf("%+v, %v, between %s and %s", look, err, began, ended)

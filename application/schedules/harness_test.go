@@ -4,11 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,14 +110,14 @@ func (w *env) withTenant() *env {
 func (w *env) newTenant() {
 	w.Helper()
 	var err error
-	if w.tenant, err = tenant.New(tenant.ID(counted{}.ID("tenant")), tenant.Draft{Name: "Acme"}, noon); err != nil {
+	if w.tenant, err = tenant.New(tenant.ID(counted.ID("tenant")), tenant.Draft{Name: "Acme"}, noon); err != nil {
 		w.Fatal(err)
 	}
-	if w.workflow, err = workflow.New(workflow.ID(counted{}.ID("wf")), w.tenant.ID(), "", workflow.Draft{Name: "Orders"}, noon); err != nil {
+	if w.workflow, err = workflow.New(workflow.ID(counted.ID("wf")), w.tenant.ID(), "", workflow.Draft{Name: "Orders"}, noon); err != nil {
 		w.Fatal(err)
 	}
 	newEdge := func() workflow.EdgeID { return "" }
-	ver, err := workflow.NewVersion(workflow.VersionID(counted{}.ID("wfv")), w.workflow, 1, workflow.VersionDraft{}, newEdge, noon)
+	ver, err := workflow.NewVersion(workflow.VersionID(counted.ID("wfv")), w.workflow, 1, workflow.VersionDraft{}, newEdge, noon)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -133,7 +131,7 @@ func (w *env) newTenant() {
 
 // process is a process that fires schedules from a store, by the world's clock.
 func (w *env) process(store outbound.UnitOfWork) *schedules.Scheduler {
-	return schedules.NewScheduler(recorded{timed{store, w.clock}, w.runs}, fixture.NewSelections(), w.runs, w.clock, counted{}, execution.NewAllowance(w.clock, nil))
+	return schedules.NewScheduler(recorded{timed{store, w.clock}, w.runs}, fixture.NewSelections(), w.runs, w.clock, counted, execution.NewAllowance(w.clock, nil))
 }
 
 // timed is a store whose clock is another one.
@@ -177,7 +175,7 @@ func (w *env) schedule(n int, config string) (made []*trigger.Trigger) {
 	doc := domain.RestoreDocument(`{"scheduleConfig":` + config + `}`)
 	w.do(func(ctx context.Context, st outbound.Stores) error {
 		for range n {
-			trg, err := trigger.New(trigger.ID(counted{}.ID("trg")), w.tenant.ID(), trigger.References{VersionExists: true},
+			trg, err := trigger.New(trigger.ID(counted.ID("trg")), w.tenant.ID(), trigger.References{VersionExists: true},
 				trigger.Draft{Version: w.version.ID(), Name: "Scheduled", Type: trigger.Scheduled, Config: &doc}, w.clock.Now())
 			if err != nil {
 				return err
@@ -275,13 +273,12 @@ func (w *env) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
 
 // recorder notes the runs that are started, and makes some fail.
 type recorder struct {
-	outbound.RunSignals
-	mu       sync.Mutex
-	started  map[string]*run.Run
-	notified []run.ID
-	busy     []trigger.ID         // these have a run that goes on
-	gone     []trigger.ID         // these cannot start runs
-	fail     func(*run.Run) error // nil fails never
+	portstest.RecordingSignals
+	mu      sync.Mutex
+	started map[string]*run.Run
+	busy    []trigger.ID         // these have a run that goes on
+	gone    []trigger.ID         // these cannot start runs
+	fail    func(*run.Run) error // nil fails never
 }
 
 // recorded is a store whose runs a recorder watches.
@@ -352,13 +349,6 @@ func (r goneTriggers) Triggers(ctx context.Context, of []outbound.TriggerKey) ([
 	return found, err
 }
 
-// Notify keeps which runs the scheduler reports.
-func (r *recorder) Notify(changed ...run.ID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.notified = append(r.notified, changed...)
-}
-
 func (r *recorder) get(id string) (*run.Run, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -367,12 +357,4 @@ func (r *recorder) get(id string) (*run.Run, bool) {
 }
 
 // counted makes identifiers that do not repeat in this process.
-type counted struct{}
-
-var ids atomic.Int64
-
-// ID counts.
-func (counted) ID(prefix string) string { return fmt.Sprintf("%s_%026d", prefix, ids.Add(1)) }
-
-// Fill leaves p as it is: nothing here needs a secret.
-func (counted) Fill([]byte) {}
+var counted = &portstest.CountedRandom{}

@@ -68,7 +68,7 @@ func BenchmarkTenThousandDueAtOnce(b *testing.B) {
 		b.StartTimer()
 		var done sync.WaitGroup
 		for range 3 {
-			s := schedules.NewScheduler(lateStore{timed{openPostgres(b, w.address), clock}, late}, nil, w.runs, clock, counted{}, execution.NewAllowance(clock, nil))
+			s := schedules.NewScheduler(lateStore{timed{openPostgres(b, w.address), clock}, late}, nil, w.runs, clock, counted, execution.NewAllowance(clock, nil))
 			done.Go(func() { s.Run(ctx, func(err error) { b.Error(err) }) })
 		}
 		<-late.enough

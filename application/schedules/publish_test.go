@@ -48,9 +48,9 @@ type expectation struct {
 func newRotation(w *env, versions int) *rotation {
 	w.Helper()
 	r := &rotation{env: w, who: tenant.Caller{Scope: tenant.All(w.tenant.ID()), KeyType: tenant.Secret}, active: -1, previous: -1}
-	r.publishing = workflows.NewVersions(w.store, directory.New(w.store), expression.Checker{}, w.clock, counted{})
-	r.triggers = triggers.New(w.store, nil, sqlstore.NewTriggerInserter(w.store), expression.Checker{}, nil, w.clock, counted{})
-	wf, err := workflow.New(workflow.ID(counted{}.ID("wf")), w.tenant.ID(), "", workflow.Draft{Name: "In turns"}, w.clock.Now())
+	r.publishing = workflows.NewVersions(w.store, directory.New(w.store), expression.Checker{}, w.clock, counted)
+	r.triggers = triggers.New(w.store, nil, sqlstore.NewTriggerInserter(w.store), expression.Checker{}, nil, w.clock, counted)
+	wf, err := workflow.New(workflow.ID(counted.ID("wf")), w.tenant.ID(), "", workflow.Draft{Name: "In turns"}, w.clock.Now())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func newRotation(w *env, versions int) *rotation {
 			return err
 		}
 		for i := range versions {
-			ver, err := workflow.NewVersion(workflow.VersionID(counted{}.ID("wfv")), wf, i+1, workflow.VersionDraft{Nodes: []workflow.NodeDraft{{
+			ver, err := workflow.NewVersion(workflow.VersionID(counted.ID("wfv")), wf, i+1, workflow.VersionDraft{Nodes: []workflow.NodeDraft{{
 				ID: "a", Type: "transform", Version: "1.0.0", Name: "A", Config: domain.RestoreDocument(`{"transformType":"expression","expression":"1"}`),
 			}}}, nil, w.clock.Now())
 			if err != nil {
@@ -81,7 +81,7 @@ func newRotation(w *env, versions int) *rotation {
 func (r *rotation) schedule(version int, config string) {
 	r.Helper()
 	doc := domain.RestoreDocument(`{"scheduleConfig":` + config + `}`)
-	trg, err := trigger.New(trigger.ID(counted{}.ID("trg")), r.tenant.ID(), trigger.References{VersionExists: true},
+	trg, err := trigger.New(trigger.ID(counted.ID("trg")), r.tenant.ID(), trigger.References{VersionExists: true},
 		trigger.Draft{Version: r.versions[version], Name: "Scheduled", Type: trigger.Scheduled, Config: &doc}, r.clock.Now())
 	if err != nil {
 		r.Fatal(err)

@@ -51,8 +51,8 @@ func TestAnInstantBecomesARunThatIsToldOf(t *testing.T) {
 			w.Fatalf("%d runs, %d fires", len(runs), len(fires))
 		}
 		for i, r := range runs {
-			if string(r.ID) != fires[i].RunID() || w.runs.notified[i] != r.ID {
-				w.Errorf("run %s is not that of the ledger or not reported: %s, %v", r.ID, fires[i].RunID(), w.runs.notified)
+			if string(r.ID) != fires[i].RunID() || w.runs.All()[i] != r.ID {
+				w.Errorf("run %s is not that of the ledger or not reported: %s, %v", r.ID, fires[i].RunID(), w.runs.All())
 			}
 			if r.Cause != run.CauseSchedule || r.Workflow != w.workflow.ID() || r.Version != w.version.ID() || r.DedupeKey != run.InstantKey(fires[i].At()) || r.Status != run.StatusPending {
 				w.Errorf("%+v", r)
@@ -110,8 +110,8 @@ func TestRunAndLedgerAreThereTogetherOrNotAtAll(t *testing.T) {
 			fires = found.Total
 			return err
 		})
-		if runs := w.stored(trg); err != nil || len(runs) != 0 || fires != 0 || len(w.runs.notified) != 0 {
-			w.Errorf("%d runs, %d fires, %d told of, %v", len(runs), fires, len(w.runs.notified), err)
+		if runs := w.stored(trg); err != nil || len(runs) != 0 || fires != 0 || len(w.runs.All()) != 0 {
+			w.Errorf("%d runs, %d fires, %d told of, %v", len(runs), fires, len(w.runs.All()), err)
 		}
 		clear(w.runs.started)
 		w.fire(noon.Add(time.Minute))

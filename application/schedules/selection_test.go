@@ -68,7 +68,7 @@ func TestSchedulesWaitForNoMemoryOfOthers(t *testing.T) {
 		if err := budgets.Computing.Reserve(t.Context(), w.tenant.ID(), held); err != nil {
 			t.Fatal(err)
 		}
-		w.scheduler = schedules.NewScheduler(recorded{timed{w.store, w.clock}, w.runs}, execution.NewSelections(expression.Compiler{}, budgets), w.runs, w.clock, counted{}, execution.NewAllowance(w.clock, nil))
+		w.scheduler = schedules.NewScheduler(recorded{timed{w.store, w.clock}, w.runs}, execution.NewSelections(expression.Compiler{}, budgets), w.runs, w.clock, counted, execution.NewAllowance(w.clock, nil))
 		w.fire(noon.Add(time.Minute))
 		for trg, want := range map[*trigger.Trigger]int{busy: 0, plain: 1, free: 1, others: 1} {
 			if got := len(w.fires(trg)); got != want {

@@ -40,7 +40,7 @@ func TestADatabaseThatDoesNotAnswerIsNotWaitedForWithoutAnEnd(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				_, err := schedules.NewScheduler(silent{reads: reads}, nil, nil, nil, counted{}, execution.NewAllowance(nil, nil)).FireDue(t.Context(), 9)
+				_, err := schedules.NewScheduler(silent{reads: reads}, nil, nil, nil, counted, execution.NewAllowance(nil, nil)).FireDue(t.Context(), 9)
 				if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > time.Minute {
 					t.Errorf("after %s: %v", took, err)
 				}
@@ -71,7 +71,7 @@ func TestTheLoopOutlivesAPanic(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 3500*time.Millisecond)
 		defer stop()
 		looks, told := 0, 0
-		s := schedules.NewScheduler(stumbling{looks: &looks}, nil, nil, nil, counted{}, execution.NewAllowance(nil, nil))
+		s := schedules.NewScheduler(stumbling{looks: &looks}, nil, nil, nil, counted, execution.NewAllowance(nil, nil))
 		s.Run(ctx, func(err error) {
 			var thrown *inbound.Panic
 			if told++; !errors.As(err, &thrown) || !strings.Contains(string(thrown.Stack), "stumbling.Read") {

@@ -130,7 +130,7 @@ func (h *harness) observe(on func(call string, of ...tenant.ID)) *observedRun {
 	h.Helper()
 	ctx, stop := context.WithCancel(h.Context())
 	ended := make(chan struct{})
-	r := &observedRun{Dispatcher: webhooks.NewDispatcher(calls{h.store, on}, h.receivers, clock{}, counted{})}
+	r := &observedRun{Dispatcher: webhooks.NewDispatcher(calls{h.store, on}, h.receivers, clock{}, counted)}
 	if h.poll > 0 {
 		r.PollEvery(h.poll)
 	}

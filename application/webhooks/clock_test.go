@@ -39,7 +39,7 @@ func TestAProcessWhoseClockIsWrongDeliversAsAllOthers(t *testing.T) {
 
 func deliversByWrongClock(t *testing.T, h *harness, clock clock) {
 	t.Helper()
-	wrong, right := webhooks.NewDispatcher(h.store, h.receivers, clock, counted{}), h.dispatcher
+	wrong, right := webhooks.NewDispatcher(h.store, h.receivers, clock, counted), h.dispatcher
 	fansOut := func(d *webhooks.Dispatcher, e event.Type) {
 		t.Helper()
 		h.happen(e)

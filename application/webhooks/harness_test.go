@@ -3,11 +3,9 @@ package webhooks_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 // start is when every bubble of synctest begins.
@@ -31,13 +30,7 @@ type clock struct{ offset time.Duration }
 func (c clock) Now() time.Time { return time.Now().Add(c.offset).UTC().Truncate(time.Millisecond) }
 
 // counted makes identifiers and secrets that do not repeat.
-type counted struct{}
-
-var serial atomic.Int64
-
-func (counted) ID(prefix string) string { return fmt.Sprintf("%s_%026d", prefix, serial.Add(1)) }
-
-func (counted) Fill(p []byte) { copy(p, fmt.Sprintf("%032d", serial.Add(1))) }
+var counted = &portstest.CountedRandom{}
 
 // sent is a message that reached an endpoint.
 type sent struct {
@@ -118,7 +111,7 @@ func inBubble(t *testing.T, test func(t *testing.T, h *harness)) {
 func newHarness(t *testing.T, store outbound.UnitOfWork) *harness {
 	t.Helper()
 	h := &harness{T: t, store: &interruptible{UnitOfWork: store}, receivers: &receivers{}}
-	h.endpoints = webhooks.NewEndpoints(h.store, clock{}, counted{})
+	h.endpoints = webhooks.NewEndpoints(h.store, clock{}, counted)
 	h.deliveries = webhooks.NewDeliveries(h.store, clock{})
 	h.dispatcher = h.newDispatcher()
 	h.who, h.other = h.tenant(), h.tenant()
@@ -131,7 +124,7 @@ func (h *harness) sleepUntil(at time.Time) { time.Sleep(time.Until(at)) }
 // tenant makes another tenant.
 func (h *harness) tenant() tenant.Caller {
 	h.Helper()
-	ten, err := tenant.New(tenant.ID(counted{}.ID("tenant")), tenant.Draft{Name: "Acme"}, time.Now())
+	ten, err := tenant.New(tenant.ID(counted.ID("tenant")), tenant.Draft{Name: "Acme"}, time.Now())
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -141,7 +134,7 @@ func (h *harness) tenant() tenant.Caller {
 
 // newDispatcher is the dispatcher of another process.
 func (h *harness) newDispatcher() *webhooks.Dispatcher {
-	return webhooks.NewDispatcher(h.store, h.receivers, clock{}, counted{})
+	return webhooks.NewDispatcher(h.store, h.receivers, clock{}, counted)
 }
 
 func (h *harness) do(fn func(context.Context, outbound.Stores) error) {
@@ -174,7 +167,7 @@ func (h *harness) happen(t event.Type) *event.Event {
 
 func (h *harness) happenTo(who tenant.Caller, t event.Type) *event.Event {
 	h.Helper()
-	e := event.Restore(event.State{ID: event.ID(counted{}.ID("evt")), Tenant: who.Tenant(), Type: t, Data: domain.RestoreDocument(`{"runId":"run_1"}`), At: time.Now()})
+	e := event.Restore(event.State{ID: event.ID(counted.ID("evt")), Tenant: who.Tenant(), Type: t, Data: domain.RestoreDocument(`{"runId":"run_1"}`), At: time.Now()})
 	h.do(func(ctx context.Context, st outbound.Stores) error { return st.Webhooks.Events.Append(ctx, e) })
 	return e
 }

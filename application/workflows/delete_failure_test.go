@@ -194,7 +194,7 @@ func TestADeletionThatItsClientLeavesIsDecided(t *testing.T) {
 	if seen := h.seen(); seen != "gone, 150 runs live" {
 		t.Errorf("seen is %q", seen)
 	}
-	if n := h.keepUp(); n != 150 || len(h.notified.ids) != 250 {
-		t.Errorf("upkeep cancels %d, and %d are reported", n, len(h.notified.ids))
+	if n := h.keepUp(); n != 150 || len(h.notified.All()) != 250 {
+		t.Errorf("upkeep cancels %d, and %d are reported", n, len(h.notified.All()))
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -48,19 +49,6 @@ func migrated(address string) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	_, err = store.Migrator().Up(context.Background())
 	return err
-}
-
-// notified keeps which runs were reported.
-type notified struct {
-	outbound.RunSignals
-	mu  sync.Mutex
-	ids []run.ID
-}
-
-func (s *notified) Notify(changed ...run.ID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ids = append(s.ids, changed...)
 }
 
 // measured counts units of work that write and how many runs each has cancelled at most.
@@ -102,7 +90,7 @@ type env struct {
 	testing.TB
 	store     *sqlstore.Store
 	units     *measured
-	notified  *notified
+	notified  *portstest.RecordingSignals
 	workflows *workflows.Service
 	versions  *workflows.Versions
 	who       tenant.Caller
@@ -111,7 +99,7 @@ type env struct {
 
 func newEnv(t testing.TB, store *sqlstore.Store) *env {
 	t.Helper()
-	h := &env{TB: t, store: store, units: &measured{UnitOfWork: store}, notified: &notified{}}
+	h := &env{TB: t, store: store, units: &measured{UnitOfWork: store}, notified: &portstest.RecordingSignals{}}
 	clock, random := system.Clock{}, system.Random{}
 	h.workflows = workflows.New(h.units, h.notified, clock, random)
 	h.versions = workflows.NewVersions(h.units, directory.New(h.units), nil, clock, random)
@@ -213,9 +201,10 @@ func TestDeletingAWorkflowCancelsItsRuns(t *testing.T) {
 				if cancelled, live := h.count(run.StatusCancelled), h.count(run.StatusPending); cancelled != n || live != 1 {
 					t.Errorf("%d are cancelled, %d are live", cancelled, live)
 				}
-				slices.Sort(h.notified.ids)
-				if !slices.Equal(ids, h.notified.ids) {
-					t.Errorf("%d are reported", len(h.notified.ids))
+				reported := h.notified.All()
+				slices.Sort(reported)
+				if !slices.Equal(ids, reported) {
+					t.Errorf("%d are reported", len(reported))
 				}
 				if h.units.most > 100 {
 					t.Errorf("a unit cancelled %d", h.units.most)
@@ -242,8 +231,8 @@ func TestDeletingAWorkflowTellsOfTheRunsThatWaitForIts(t *testing.T) {
 	if err := h.workflows.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(1)); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(h.notified.ids, []run.ID{"run_called", parent}) {
-		t.Errorf("%v are reported", h.notified.ids)
+	if !slices.Equal(h.notified.All(), []run.ID{"run_called", parent}) {
+		t.Errorf("%v are reported", h.notified.All())
 	}
 }
 
@@ -268,7 +257,7 @@ func TestADeletionThatIsRefusedCancelsNothing(t *testing.T) {
 	h.runs(150, h.version.ID(), h.version.Workflow())
 	h.wantCode(h.workflows.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(7)), "precondition_failed")
 	h.wantCode(h.workflows.Delete(t.Context(), tenant.Caller{Scope: tenant.All("tenant_other"), KeyType: tenant.Secret}, h.version.Workflow(), domain.Expected{}), "workflow_not_found")
-	if n := h.count(run.StatusCancelled); n > 0 || len(h.notified.ids) > 0 {
+	if n := h.count(run.StatusCancelled); n > 0 || len(h.notified.All()) > 0 {
 		t.Errorf("%d are cancelled", n)
 	}
 	if wf, err := h.workflows.Get(t.Context(), h.who, h.version.Workflow()); err != nil || !wf.Active() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 // secretShape fits API keys and the secrets of webhook endpoints, cut in half ones
@@ -35,24 +36,16 @@ func holdsNoSecret(t testing.TB, stderr string) {
 	}
 }
 
-// failedTest is a test that remembers whether it failed.
-type failedTest struct {
-	testing.TB
-	failed bool
-}
-
-func (f *failedTest) Errorf(string, ...any) { f.failed = true }
-
 func TestASecretInTheLogFailsATest(t *testing.T) {
 	key := tenant.NewKeyText(tenant.Secret, [tenant.KeyEntropy]byte{1}).Reveal()
 	for text, leaks := range map[string]bool{
 		key: true, "x " + key[:20]: true, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": true, "sk_" + telemetry.Redacted: true,
 		"sk_…": false, "tenant_01jd2vqk3mfx8s9t0v5w7y1z2a": false,
 	} {
-		watched := &failedTest{TB: t}
+		watched := &portstest.FailedTest{TB: t}
 		holdsNoSecret(watched, text)
-		if watched.failed != leaks {
-			t.Errorf("%s: failed is %v", text, watched.failed)
+		if watched.Failed() != leaks {
+			t.Errorf("%s: failed is %v", text, watched.Failed())
 		}
 	}
 }
