@@ -31,8 +31,8 @@ const most = 1024
 
 const cancelPath = runsPath + "/" + string(streamedRun) + "/cancel"
 
-// doored is an API behind which there is nothing but who admits everybody.
-func doored(t *testing.T) *httpapi.API {
+// newBareAPI is an API behind which there is nothing but who admits everybody.
+func newBareAPI(t *testing.T) *httpapi.API {
 	t.Helper()
 	api, err := httpapi.New(httpapi.Ports{Admission: &fakeAdmission{}}, httpapi.Budgeted(httpapi.Options{
 		Log: zerolog.Nop(), MaxBody: most, Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" },
@@ -45,7 +45,7 @@ func doored(t *testing.T) *httpapi.API {
 
 func TestABodyThatSaysItIsTooLargeIsRefusedUnread(t *testing.T) {
 	t.Parallel()
-	api := doored(t)
+	api := newBareAPI(t)
 	padded := func(size int) io.Reader {
 		const frame = len(`{"reason":[""]}`)
 		return strings.NewReader(`{"reason":["` + strings.Repeat("a", size-frame) + `"]}`)
@@ -75,7 +75,7 @@ func TestABodyThatSaysItIsTooLargeIsRefusedUnread(t *testing.T) {
 // Who asks first is told before it has sent anything (RFC 9110, "Expect").
 func TestWhoAsksBeforeSendingIsAnsweredBefore(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(doored(t))
+	server := httptest.NewServer(newBareAPI(t))
 	t.Cleanup(server.Close)
 	for claim, c := range map[string]struct {
 		headers string

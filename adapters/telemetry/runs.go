@@ -36,13 +36,13 @@ func (m *Metrics) UnitOfWork(work outbound.UnitOfWork) outbound.UnitOfWork {
 	}}
 }
 
-// watchedWork tells what happened to runs once a unit has committed.
+// watchedWork reports what happened to runs once a unit has committed.
 type watchedWork struct {
 	outbound.UnitOfWork
-	tell func(context.Context, []*event.Event)
+	report func(context.Context, []*event.Event)
 }
 
-// Do tells the events of runs that a unit recorded, once it has committed.
+// Do reports the events of runs that a unit recorded, once it has committed.
 func (w watchedWork) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
 	var happened []*event.Event
 	err := w.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
@@ -51,7 +51,7 @@ func (w watchedWork) Do(ctx context.Context, fn func(context.Context, outbound.S
 		return fn(ctx, st)
 	})
 	if err == nil && len(happened) > 0 {
-		w.tell(ctx, happened)
+		w.report(ctx, happened)
 	}
 	return err
 }

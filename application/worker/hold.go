@@ -78,15 +78,15 @@ func (j *job) recordHeld() jobOutcome {
 	return j.apply(run.TimeReached{})
 }
 
-// takeUp begins what a step asks for.
-func (j *job) takeUp(step run.Step) jobOutcome {
+// startStep starts what a step asks for.
+func (j *job) startStep(step run.Step) jobOutcome {
 	j.interruptStale()
 	j.enqueue(step.Execute)
 	return j.catchUp()
 }
 
-// again reads the run again. What was held is made once more from there, and each step of it recorded.
-func (j *job) again() jobOutcome {
+// replayHeld reads the run again. What was held is made once more from there, and each step of it recorded.
+func (j *job) replayHeld() jobOutcome {
 	lost := j.held
 	if !lost.kept {
 		if end := j.reload(); end != jobContinue || lost.isEmpty() {

@@ -294,7 +294,7 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 			return end
 		}
 		if j.hold(step, from, past) {
-			return j.takeUp(step)
+			return j.startStep(step)
 		}
 		step, from = j.withHeld(step, from)
 		keep := j.keeps()
@@ -306,9 +306,9 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 			j.settled, j.held = j.looked, held{}
 			j.updateSize()
 			j.shrink()
-			return j.takeUp(step)
+			return j.startStep(step)
 		case isCode(err, execution.LoopGoesOn):
-			if end := j.again(); end != jobContinue {
+			if end := j.replayHeld(); end != jobContinue {
 				return end
 			}
 			return j.catchUp()
@@ -329,7 +329,7 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 			return j.unrecordable(err)
 		}
 		// Nobody knows whether what failed took effect all the same.
-		if end := j.again(); end != jobContinue {
+		if end := j.replayHeld(); end != jobContinue {
 			return end
 		}
 	}

@@ -246,12 +246,12 @@ func TestAConnectionIsClosedBehindABodyInChunks(t *testing.T) {
 func TestAClientThatDoesNotReadItsAnswersIsCutOff(t *testing.T) {
 	t.Parallel()
 	g := newAbuseEnv(t, "SLUICE_ANSWER_TIMEOUT=2s")
-	var deaf sync.WaitGroup
+	var sending sync.WaitGroup
 	var cut atomic.Int32
 	const clients = 50
 	for range clients {
 		c := g.dial()
-		deaf.Go(func() {
+		sending.Go(func() {
 			// Sending stops when every buffer on the way is full, and fails when the gateway
 			// has closed the connection.
 			for {
@@ -268,7 +268,7 @@ func TestAClientThatDoesNotReadItsAnswersIsCutOff(t *testing.T) {
 		})
 	}
 	g.othersAreServed()
-	deaf.Wait()
+	sending.Wait()
 	if cut.Load() != clients {
 		t.Errorf("%d of %d clients were cut off", cut.Load(), clients)
 	}

@@ -125,7 +125,7 @@ func TestImportsFollowTheHouse(t *testing.T) {
 		who := strings.TrimPrefix(p.ImportPath, module)
 		r, ok := ruleFor(who)
 		if !ok {
-			t.Errorf("%s stands in no room of the house", who)
+			t.Errorf("%s belongs to no layer of the architecture", who)
 			continue
 		}
 		for _, imported := range p.Imports {
@@ -171,7 +171,7 @@ func forbidden(r rule, imported string) string {
 		if inside == r.who || slices.ContainsFunc(r.may, func(pattern string) bool { return fits(pattern, inside) }) {
 			return ""
 		}
-		return "another room it has no door to"
+		return "a package that it may not know"
 	case !strings.Contains(first, "."):
 		return "" // the standard library
 	case strings.HasPrefix(imported, "github.com/google/wire") && r.who != "cmd":

@@ -1,10 +1,10 @@
 // Opens addresses in every way in which a browser could be made to act on them, from a page of the same origin that somebody is
-// signed in to. Standard input is {executable, visits: [{console, addresses}]}; what came of it is told by the requests that the
+// signed in to. Standard input is {executable, sessions: [{console, addresses}]}; what came of it is told by the requests that the
 // page's server gets, and by standard output: what pages were changed to.
 import { text } from "node:stream/consumers";
 import { chromium } from "playwright-core";
 
-const { executable, visits } = JSON.parse(await text(process.stdin));
+const { executable, sessions } = JSON.parse(await text(process.stdin));
 const browser = await chromium.launch({
   executablePath: executable,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
@@ -48,7 +48,7 @@ const embed = async (page, addresses) =>
     return navigator.serviceWorker ? (await navigator.serviceWorker.getRegistrations()).length : 0;
   }, [addresses, wait]);
 
-const visit = async ({ console: signedIn, addresses }) => {
+const openSession = async ({ console: signedIn, addresses }) => {
   const context = await browser.newContext({ acceptDownloads: true });
   const page = await context.newPage();
   await page.goto(signedIn);
@@ -67,10 +67,10 @@ const visit = async ({ console: signedIn, addresses }) => {
   await context.close();
 };
 
-const waiting = visits.values();
+const waiting = sessions.values();
 await Promise.all(Array.from({ length: 3 }, async () => {
   for (const next of waiting) {
-    await visit(next).catch((error) => {
+    await openSession(next).catch((error) => {
       if (!/navigat/i.test(error.message)) throw error;
       changed.push({ addresses: next.addresses, led: error.message }); // the page was led elsewhere while it was asked
     });

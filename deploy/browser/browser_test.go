@@ -76,15 +76,15 @@ func newStand(t *testing.T, gateway string) *stand {
 	return s
 }
 
-// visit is what one page opens, in its own session of the browser.
-type visit struct {
+// session is what one page opens, in its own session of the browser.
+type session struct {
 	Console   string   `json:"console"`
 	Addresses []string `json:"addresses"`
 }
 
-// visit says that a page of the stand opens these paths.
-func (s *stand) visit(paths ...string) visit {
-	v := visit{Console: s.URL + "/console"}
+// session says that a page of the stand opens these paths.
+func (s *stand) session(paths ...string) session {
+	v := session{Console: s.URL + "/console"}
 	for _, path := range paths {
 		v.Addresses = append(v.Addresses, s.URL+path)
 	}
@@ -99,9 +99,9 @@ type change struct {
 	Led       string          `json:"led"`
 }
 
-func open(t *testing.T, executable string, visits []visit) (changed []change) {
+func open(t *testing.T, executable string, sessions []session) (changed []change) {
 	t.Helper()
-	input, err := json.Marshal(map[string]any{"executable": executable, "visits": visits})
+	input, err := json.Marshal(map[string]any{"executable": executable, "sessions": sessions})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,21 +229,21 @@ func TestNothingThatATenantAnswersWithActsOnOurOrigin(t *testing.T) {
 		t.Fatal(err)
 	}
 	guarded := newStand(t, g.URL)
-	var visits []visit
+	var sessions []session
 	for some := range slices.Chunk(paths, len(types)) {
-		visits = append(visits, guarded.visit(some...))
+		sessions = append(sessions, guarded.session(some...))
 	}
 	var unguarded []*stand
 	for _, path := range control {
 		s := newStand(t, g.URL)
 		unguarded = append(unguarded, s)
-		visits = append(visits, s.visit(path))
+		sessions = append(sessions, s.session(path))
 	}
 	acted := map[string]bool{}
-	for _, c := range open(t, executable, visits) {
+	for _, c := range open(t, executable, sessions) {
 		acted[c.Addresses[0]] = true
 		if strings.HasPrefix(c.Addresses[0], guarded.URL) {
-			at := slices.IndexFunc(visits, func(v visit) bool { return v.Addresses[0] == c.Addresses[0] })
+			at := slices.IndexFunc(sessions, func(v session) bool { return v.Addresses[0] == c.Addresses[0] })
 			t.Errorf("%s, of hooks, changed a page: %s, %d service workers, %s", names[at], c.State, c.Workers, c.Led)
 		}
 	}

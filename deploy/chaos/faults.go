@@ -160,7 +160,7 @@ func (l *faultLog) record(change func()) {
 // injectFaults injects the planned faults until ctx ends, and then waits until the last
 // one is over.
 func (e *env) injectFaults(ctx context.Context) {
-	var lasting sync.WaitGroup
+	var ongoing sync.WaitGroup
 	began := time.Now()
 	for _, f := range planFaults(e.options) {
 		if wait := f.at - time.Since(began); wait > 0 && !harness.Sleep(ctx, wait) || ctx.Err() != nil {
@@ -169,7 +169,7 @@ func (e *env) injectFaults(ctx context.Context) {
 		g := e.gateways[f.target]
 		switch f.kind {
 		case killGateway:
-			e.kill(ctx, g, &lasting)
+			e.kill(ctx, g, &ongoing)
 		case freezeGateway:
 			if thaw, ok := g.freeze(); ok {
 				from := time.Now()
@@ -177,24 +177,24 @@ func (e *env) injectFaults(ctx context.Context) {
 					e.faults.freezes++
 					e.faults.frozen[g.Name] = append(e.faults.frozen[g.Name], span{from, from.Add(f.length)})
 				})
-				lasting.Go(func() {
+				ongoing.Go(func() {
 					harness.Sleep(context.WithoutCancel(ctx), f.length)
 					thaw()
 					e.faults.disturb(from)
 				})
 			}
 		case restartDatabase:
-			e.restart(ctx, f, &lasting)
+			e.restart(ctx, f, &ongoing)
 		case stallDatabase:
-			lasting.Go(func() {
+			ongoing.Go(func() {
 				if e.database.stall(context.WithoutCancel(ctx), f.length) == nil {
 					e.faults.record(func() { e.faults.stalls++ })
 				}
 			})
 		case killEngine:
-			lasting.Go(func() { e.killEngine(context.WithoutCancel(ctx), f.length) })
+			ongoing.Go(func() { e.killEngine(context.WithoutCancel(ctx), f.length) })
 		case leaveEngineAway:
-			lasting.Go(func() { e.leaveEngineAway(context.WithoutCancel(ctx), f.length) })
+			ongoing.Go(func() { e.leaveEngineAway(context.WithoutCancel(ctx), f.length) })
 		case cutConnections:
 			from := time.Now()
 			n, err := e.database.cut(ctx)
@@ -203,20 +203,20 @@ func (e *env) injectFaults(ctx context.Context) {
 			}
 		}
 	}
-	lasting.Wait()
+	ongoing.Wait()
 }
 
 // kill ends a process, which is started again at once, and watches its runs.
-func (e *env) kill(ctx context.Context, g *gateway, lasting *sync.WaitGroup) {
+func (e *env) kill(ctx context.Context, g *gateway, ongoing *sync.WaitGroup) {
 	from := time.Now()
 	p, at := g.kill(), time.Now()
 	e.faults.disturb(from)
 	e.faults.record(func() { e.faults.kills++ })
-	lasting.Go(func() { e.watch(context.WithoutCancel(ctx), g.Name, p.PID(), at) })
+	ongoing.Go(func() { e.watch(context.WithoutCancel(ctx), g.Name, p.PID(), at) })
 }
 
 // restart restarts the database and sees when each process serves again that served before.
-func (e *env) restart(ctx context.Context, f fault, lasting *sync.WaitGroup) {
+func (e *env) restart(ctx context.Context, f fault, ongoing *sync.WaitGroup) {
 	serving := make(map[*gateway]*testserver.Process)
 	for _, g := range e.gateways {
 		p := g.Process()
@@ -233,7 +233,7 @@ func (e *env) restart(ctx context.Context, f fault, lasting *sync.WaitGroup) {
 		if g.isFrozen() {
 			continue
 		}
-		lasting.Go(func() { e.recovery(context.WithoutCancel(ctx), g, p) })
+		ongoing.Go(func() { e.recovery(context.WithoutCancel(ctx), g, p) })
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // promise is one of the things that must hold whatever happens. Its text says what.
 type promise string
 
-// The promises (execution rules, "Promises", and what follows from them).
+// The promises.
 const (
 	onlyExpected    promise = "a gateway answers a call with success, a reason, or 503 with Retry-After"
 	acknowledged    promise = "every acknowledged call has exactly one run, always the same one"

@@ -11,7 +11,7 @@ import (
 )
 
 // takeoverLimit is how long the runs of a process that died may stand still: they go on
-// within seconds (execution rules, "Promises").
+// within seconds.
 const takeoverLimit = 10 * time.Second
 
 // orphan is a run whose process died.

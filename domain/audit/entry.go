@@ -32,11 +32,6 @@ const (
 	ByLink        ActorKind = "link" // who came with a link, without an account
 )
 
-// ActorKinds are all of them.
-func ActorKinds() []ActorKind {
-	return []ActorKind{ByKey, ByEmbedToken, ByMember, ByOperator, ByCommandLine, ByLink}
-}
-
 // Actor is who acted.
 type Actor struct {
 	Kind    ActorKind

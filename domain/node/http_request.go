@@ -53,15 +53,15 @@ func CheckURL(r *domain.Rules, at, text string) {
 		return
 	}
 	r.Check(u.User == nil, at, domain.NotAllowed, "must not hold credentials; send them in a header, such as Authorization")
-	r.Check(!strings.ContainsFunc(u.Hostname(), notOfHost), at, domain.BadFormat, "must name a host such as example.com, not %s", show(u.Hostname()))
+	r.Check(!strings.ContainsFunc(u.Hostname(), isInvalidHostRune), at, domain.BadFormat, "must name a host such as example.com, not %s", show(u.Hostname()))
 	port := u.Port()
 	n, err := strconv.ParseUint(port, 10, 16)
 	r.Check(port == "" || err == nil && n > 0, at, domain.BadFormat, "must have a port from 1 to 65535, not %s", show(port))
 }
 
-// notOfHost says of a character that no host has it. Those beyond ASCII are of
+// isInvalidHostRune says of a character that no host has it. Those beyond ASCII are of
 // international names; the colon and the zone's percent sign are of IPv6 addresses.
-func notOfHost(c rune) bool {
+func isInvalidHostRune(c rune) bool {
 	return c < 0x80 && !isLetter(byte(c)) && !isDigit(byte(c)) && !strings.ContainsRune("-._~:%", c)
 }
 
@@ -89,7 +89,7 @@ func checkURLTemplate(r *domain.Rules, path, text string) {
 			return
 		}
 		r.Check(!strings.Contains(host, "@"), path, domain.NotAllowed, "must not hold credentials; send them in a header, such as Authorization")
-		r.Check(!strings.ContainsFunc(strings.TrimLeft(host, "["), notOfHost), path, domain.BadFormat, wrong)
+		r.Check(!strings.ContainsFunc(strings.TrimLeft(host, "["), isInvalidHostRune), path, domain.BadFormat, wrong)
 		return
 	}
 	r.Check(false, path, domain.BadFormat, wrong)

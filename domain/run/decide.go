@@ -36,13 +36,13 @@ func (m *machine) decideEdges(i int) *Failure {
 	for at, d := range doubts {
 		n.Undecided[at] = d.edge.id
 	}
-	failure := m.tellDoubts(i, doubts)
+	failure := m.recordUndecided(i, doubts)
 	return &failure
 }
 
-// tellDoubts writes into the history which edges of a node could not be decided, and
+// recordUndecided writes into the history which edges of a node could not be decided, and
 // returns the failure of the first.
-func (m *machine) tellDoubts(i int, doubts []undecidedEdge) (first Failure) {
+func (m *machine) recordUndecided(i int, doubts []undecidedEdge) (first Failure) {
 	id := m.node(i).ID
 	for at, d := range doubts {
 		f := Failure{

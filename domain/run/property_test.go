@@ -176,9 +176,9 @@ func (a *actor) fact(i int, n run.NodeState) run.Fact {
 		case a.s.kinds[i] == "approve":
 			return run.AttemptPaused{Node: n.ID, Attempt: n.Attempts}
 		}
-		return run.AttemptCompleted{Node: n.ID, Attempt: n.Attempts, Output: gift(a.s, i)}
+		return run.AttemptCompleted{Node: n.ID, Attempt: n.Attempts, Output: wantedOutput(a.s, i)}
 	case n.Status == run.NodeWaiting && n.Pause.Kind == run.PauseRun:
-		ended := run.Outcome{Run: child(n), Status: run.StatusCompleted, Output: json.RawMessage(text(gift(a.s, i)))}
+		ended := run.Outcome{Run: child(n), Status: run.StatusCompleted, Output: json.RawMessage(text(wantedOutput(a.s, i)))}
 		if f.failure != "" {
 			ended.Status, ended.Failure = run.StatusFailed, &run.Failure{Code: f.failure, Message: "No."}
 		} else if !n.Pause.RunPaused && a.now.UnixMilli()%2 == 0 {
@@ -190,7 +190,7 @@ func (a *actor) fact(i int, n run.NodeState) run.Fact {
 	case n.Pause.Kind == run.PauseInput:
 		return run.Resumed{Token: a.tokens[n.ID], Input: json.RawMessage(text(name(i)))}
 	case n.Pause.Kind == run.PauseCustom:
-		return run.Resumed{Token: a.tokens[n.ID], Input: json.RawMessage(text(gift(a.s, i)))}
+		return run.Resumed{Token: a.tokens[n.ID], Input: json.RawMessage(text(wantedOutput(a.s, i)))}
 	case n.Pause.Kind == run.PauseEvent:
 		return run.EventArrived{Event: name(i), Data: json.RawMessage(text(i))}
 	}

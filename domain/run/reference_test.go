@@ -114,11 +114,11 @@ func (r *reference) judge(i int) verdict {
 	if code != "" {
 		return verdict{status: run.NodeFailed, output: code}
 	}
-	return done(gift(r.s, i), "")
+	return done(wantedOutput(r.s, i), "")
 }
 
-// gift is what a node with an effect or a pause gives when it succeeds.
-func gift(s *scenario, i int) any {
+// wantedOutput is what a node with an effect or a pause gives when it succeeds.
+func wantedOutput(s *scenario, i int) any {
 	switch s.kinds[i] {
 	case "input":
 		return map[string]any{"value": name(i)}

@@ -109,7 +109,7 @@ func (m *machine) fail(i int, f Failure) {
 		m.goOn(before)
 	}
 	m.record(Entry{Type: EntryNodeFailed, Node: n.ID, Attempt: n.Attempts, Code: f.Code, Message: f.Message})
-	m.tellDoubts(i, doubts)
+	m.recordUndecided(i, doubts)
 	if !n.Handled {
 		m.finish(StatusFailed, &f, "")
 		return

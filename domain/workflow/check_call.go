@@ -103,6 +103,6 @@ func resultOf(callee Callee, env Environment) typing.Type {
 			outermost = append(outermost, i)
 		}
 	}
-	c.visitAll(nil, c.tell)
+	c.visitAll(nil, c.typeOutput)
 	return c.resultType(outermost)
 }

@@ -30,7 +30,7 @@ const (
 func (c *checker) checkExpressions(about subject, i int) {
 	s := &c.steps[i]
 	at := c.inside(i)
-	c.checkTelling(about, s, at)
+	c.checkOutputExpressions(about, s, at)
 	switch s.kind.Type {
 	case node.Return:
 		return // what it gives is all there is
@@ -53,15 +53,15 @@ func (c *checker) checkExpressions(about subject, i int) {
 	}
 }
 
-// tell finds what a node gives, and what is certain behind it.
-func (c *checker) tell(i int) {
+// typeOutput finds what a node gives, and what is certain behind it.
+func (c *checker) typeOutput(i int) {
 	if s := &c.steps[i]; s.known {
-		c.checkTelling(nodeSubject(i, c.g.nodes[i]).member("config"), s, c.inside(i))
+		c.checkOutputExpressions(nodeSubject(i, c.g.nodes[i]).member("config"), s, c.inside(i))
 	}
 }
 
-// checkTelling compiles the expressions that tell what the node gives, or what is certain behind it.
-func (c *checker) checkTelling(about subject, s *step, at site) {
+// checkOutputExpressions compiles the expressions that say what the node gives, or what is certain behind it.
+func (c *checker) checkOutputExpressions(about subject, s *step, at site) {
 	if s.kind.RunsBody {
 		s.item = c.checkItems(about.member("items"), s.config["items"], at)
 	}

@@ -25,7 +25,7 @@ func (c *checker) resultType(of []int) typing.Type {
 		case s.kind.Type == node.Return:
 			may = append(may, s.out)
 			returns = returns || c.alwaysCompletes(i)
-		case !c.goesOn(i):
+		case !c.alwaysContinues(i):
 			ends = append(ends, i)
 		}
 	}
@@ -41,8 +41,8 @@ func (c *checker) resultType(of []int) typing.Type {
 // alwaysCompletes says whether the node completes in each run that does.
 func (c *checker) alwaysCompletes(i int) bool { return c.steps[i].always && !c.handlesFailure(i) }
 
-// goesOn says whether an edge is taken whenever the node completes.
-func (c *checker) goesOn(i int) bool {
+// alwaysContinues says whether an edge is taken whenever the node completes.
+func (c *checker) alwaysContinues(i int) bool {
 	s := &c.steps[i]
 	left := slices.Clone(s.branches)
 	for _, at := range c.g.outgoing[i] {

@@ -113,9 +113,9 @@ func (c CompletionCall) Calls(g Graph) []ID {
 	if !exists {
 		return nil
 	}
-	telling := g.tellingOf(node, edge >= 0)
-	telling[node] = true
-	return g.callsOf(telling)
+	relevant := g.typedFrom(node, edge >= 0)
+	relevant[node] = true
+	return g.callsOf(relevant)
 }
 
 // written is the graph with a text where somebody is writing one. An empty one would count as
@@ -199,7 +199,7 @@ func readAt(g Graph, env Environment, path string, place, edge int, typed bool) 
 	c.asked, c.quiet = &askedSource{path: path}, true
 	wanted := make([]bool, len(g.nodes))
 	if typed {
-		wanted = g.tellingOf(place, edge >= 0)
+		wanted = g.typedFrom(place, edge >= 0)
 	}
 	wanted[place] = true
 	for i, w := range wanted {
@@ -210,7 +210,7 @@ func readAt(g Graph, env Environment, path string, place, edge int, typed bool) 
 	c.visitAll(wanted, func(i int) {
 		switch {
 		case i != place || edge >= 0:
-			c.tell(i)
+			c.typeOutput(i)
 		case c.steps[i].known:
 			c.checkExpressions(nodeSubject(i, g.nodes[i]).member("config"), i)
 		}
@@ -221,17 +221,17 @@ func readAt(g Graph, env Environment, path string, place, edge int, typed bool) 
 	return c.asked
 }
 
-// tellingOf says of nodes whether what is known in a node, or behind it, may depend on them: they
+// typedFrom says of nodes whether what is known in a node, or behind it, may depend on them: they
 // lead to it, or are in a body that tells what such a node gives.
-func (g Graph) tellingOf(place int, behind bool) []bool {
+func (g Graph) typedFrom(place int, behind bool) []bool {
 	leading, around := g.leadingTo(place), g.around(place)
-	telling := slices.Clone(leading)
-	for i := range telling {
-		telling[i] = telling[i] || slices.ContainsFunc(g.around(i), func(parent int) bool {
+	relevant := slices.Clone(leading)
+	for i := range relevant {
+		relevant[i] = relevant[i] || slices.ContainsFunc(g.around(i), func(parent int) bool {
 			return leading[parent] && !slices.Contains(around, parent) || behind && parent == place
 		})
 	}
-	return telling
+	return relevant
 }
 
 // note keeps a source if it is the one that is asked for, with the nodes that are seen there.

@@ -26,7 +26,7 @@ type SignalRecorder struct {
 }
 
 // RecordSignals follows signals until the test ends or stop is called, which waits for the
-// end. It returns once word is heard.
+// end. It returns once signals arrive.
 func RecordSignals(t *testing.T, signals outbound.RunSignals) (e *SignalRecorder, stop func()) {
 	t.Helper()
 	return recordSignals(t, signals, signals.Subscribe)
@@ -194,7 +194,7 @@ func RunSignals(t *testing.T, open OpenSignals) {
 }
 
 func signalsWithinProcess(t *testing.T, open OpenSignals) {
-	t.Run("within a process, word is heard before Tell returns, once, by everybody who follows", func(t *testing.T) {
+	t.Run("within a process, everybody who follows is called before Notify returns, once", func(t *testing.T) {
 		t.Parallel()
 		here, _ := open(t)
 		one, _ := RecordSignals(t, here)

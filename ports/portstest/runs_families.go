@@ -183,7 +183,7 @@ func concurrentFamilies(t *testing.T, open OpenStore) {
 			for range 3 {
 				parent := f.idle(f.tenant().ID(), func(st *run.State) { st.Calls = 2 })
 				one, two := f.idle(parent.Tenant(), childOf(parent)), f.idle(parent.Tenant(), childOf(parent))
-				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+				f.overlap(func(ctx context.Context, st outbound.Stores, other func()) error {
 					r, err := st.Runs.Runs.Get(ctx, tenant.All(parent.Tenant()), two.ID())
 					if err != nil {
 						return err
@@ -202,7 +202,7 @@ func concurrentFamilies(t *testing.T, open OpenStore) {
 				calls := func(st *run.State) { st.Calls = 1 }
 				a, b := f.idle(owner, calls), f.idle(owner, calls)
 				ofA, ofB := f.idle(owner, childOf(a)), f.idle(owner, childOf(b))
-				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+				f.overlap(func(ctx context.Context, st outbound.Stores, other func()) error {
 					if err := st.Runs.Lanes.Hold(ctx, owner, b.ID(), a.ID()); err != nil {
 						return err
 					}
@@ -223,7 +223,7 @@ func concurrentFamilies(t *testing.T, open OpenStore) {
 			child := f.idle(parent.Tenant(), childOf(parent))
 			step := stepped(parent, outbound.RunLease{}, waits(nil))
 			var ended atomic.Bool
-			f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+			f.overlap(func(ctx context.Context, st outbound.Stores, other func()) error {
 				if err := st.Runs.Families.Hold(ctx, step); err != nil {
 					return err
 				}

@@ -55,9 +55,9 @@ func (f fixture) inOrder(owner tenant.ID, n int, change func(*run.State)) (runs 
 	return runs
 }
 
-// besideEachOther carries out two units, the second one while the first is where it says so. Neither
+// overlap carries out two units, the second one while the first is where it says so. Neither
 // is carried out again, as one of two that wait for each other would be.
-func (f fixture) besideEachOther(first func(ctx context.Context, st outbound.Stores, other func()) error, second func(context.Context, outbound.Stores) error) {
+func (f fixture) overlap(first func(ctx context.Context, st outbound.Stores, other func()) error, second func(context.Context, outbound.Stores) error) {
 	f.Helper()
 	var both sync.WaitGroup
 	firsts, seconds := 0, 0
@@ -198,7 +198,7 @@ func concurrentLanes(t *testing.T, open OpenStore) {
 			owner := f.tenant().ID()
 			for range 3 {
 				all := f.inOrder(owner, 2, inLane("l", 1))
-				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+				f.overlap(func(ctx context.Context, st outbound.Stores, other func()) error {
 					r, err := st.Runs.Runs.Get(ctx, tenant.All(owner), all[1].ID())
 					if err != nil {
 						return err
@@ -214,7 +214,7 @@ func concurrentLanes(t *testing.T, open OpenStore) {
 			owner := f.tenant().ID()
 			for range 3 {
 				first, second := f.inOrder(owner, 2, inLane("l", 1)), f.inOrder(owner, 2, inLane("m", 1))
-				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+				f.overlap(func(ctx context.Context, st outbound.Stores, other func()) error {
 					err := st.Runs.Lanes.Hold(ctx, owner, second[1].ID(), first[1].ID(), "run_unknown")
 					var steps []outbound.RunStep
 					for _, of := range []*run.Run{second[1], first[1]} { // in another order than that of their lanes

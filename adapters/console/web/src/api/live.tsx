@@ -4,7 +4,7 @@ import { base } from "./base";
 import { paced } from "./pace";
 import { useTenant } from "./session";
 import type { StreamState } from "./stream";
-import { followTogether } from "./together";
+import { followTogether } from "./sharedStream";
 
 /** What the events of a tenant's stream say has changed: paths of queries begin with one of these. */
 const changed: Record<string, string[]> = {
