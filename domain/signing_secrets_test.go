@@ -39,7 +39,7 @@ func TestARotatedSecretSignsUntilItsOverlapEnds(t *testing.T) {
 	for n := byte(3); n < 9; n++ {
 		all = all.Rotated(fresh(n), time.Hour, noon)
 	}
-	want("no more than four beside the current one", noon, 8, 7, 6, 5, 4)
+	want("no more than four next to the current one", noon, 8, 7, 6, 5, 4)
 	all = all.Rotated(fresh(9), time.Hour, noon.Add(2*time.Hour))
 	if n := len(all.Retired); n != 1 {
 		t.Errorf("%d secrets are kept that sign no more", n-1)

@@ -305,7 +305,7 @@ func TestAllMistakesInFilesAreNamedWithTheirLines(t *testing.T) {
 		}
 	}
 
-	// What is well-formed and cannot be: every name that stands for nothing, and what the gateway refuses, beside what goes.
+	// What is well-formed and cannot be: every name that stands for nothing, and what the gateway refuses, next to what goes.
 	node := `{"id": "a", "type": "%s", "version": "%s", "name": "A", "config": %s}`
 	file := "{\n\"sluice\": 1, \"name\": \"%s\", \"nodes\": [\n%s\n], \"edges\": []}\n"
 	folder = folderOf(t, map[string]string{
@@ -393,7 +393,7 @@ func TestANarrowedKeySeesItsPartAndDoesWhatItMay(t *testing.T) {
 	files := map[string]string{"weekly-report.json": workflowFiles(t)["weekly-report.json"]}
 	folder := folderOf(t, files)
 
-	// Of a sub-tenant, beside a workflow of the same name that belongs to none.
+	// Of a sub-tenant, next to a workflow of the same name that belongs to none.
 	u.ok("workflow", "apply", folder, "--publish")
 	ofCompany := key(`{"name":"ci","type":"secret","subTenantId":"company"}`)
 	if code, _, stderr := ofCompany.run("workflow", "apply", folder, "--publish", "--sub-tenant", "company"); code != 0 {

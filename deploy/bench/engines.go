@@ -100,7 +100,7 @@ func (g engines) measure(ctx context.Context, e *env, o options) ([]figure, erro
 	return append(figures, costs...), err
 }
 
-// figure shows the rate, with the rest beside it.
+// figure shows the rate, with the rest next to it.
 func (f engineFound) figure(name, what string, table engineFound) figure {
 	one := newFigure(name, what, "runs/s", 0, f.PerSecond...)
 	detail := fmt.Sprintf("%.2f of the table's rate; a run alone takes %.1f ms (p50)", one.Value/medianOf(table.PerSecond), f.P50)

@@ -228,7 +228,7 @@ func TestARotatedSecretGoesOnForADay(t *testing.T) {
 	for n := byte(3); n < 9; n++ {
 		e.RotateSecret(fresh(n), noon.Add(2*time.Hour))
 	}
-	want("no more than four beside the current one", noon.Add(2*time.Hour), 8, 7, 6, 5, 4)
+	want("no more than four next to the current one", noon.Add(2*time.Hour), 8, 7, 6, 5, 4)
 	e.RotateSecret(fresh(9), noon.Add(100*time.Hour))
 	if n := len(e.State().Retired); n != 1 {
 		t.Errorf("%d secrets are kept that sign no more", n-1)

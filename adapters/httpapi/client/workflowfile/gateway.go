@@ -111,7 +111,7 @@ type state struct {
 }
 
 // Read returns the workflows of the gateway as files have them: of each the active version, or the newest where none is.
-// What a file cannot say is returned as Problems, beside the rest.
+// What a file cannot say is returned as Problems, next to the rest.
 func (g *Gateway) Read(ctx context.Context) ([]*Workflow, error) {
 	s, found, err := g.read(ctx, nil)
 	if err != nil {

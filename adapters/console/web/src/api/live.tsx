@@ -3,8 +3,8 @@ import { createContext, type ReactNode, use, useEffect, useRef, useState } from 
 import { base } from "./base";
 import { paced } from "./pace";
 import { useTenant } from "./session";
-import type { StreamState } from "./stream";
 import { followTogether } from "./sharedStream";
+import type { StreamState } from "./stream";
 
 /** What the events of a tenant's stream say has changed: paths of queries begin with one of these. */
 const changed: Record<string, string[]> = {

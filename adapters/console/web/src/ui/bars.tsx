@@ -1,4 +1,4 @@
-/** A bar chart: one bar for each item, with its value where somebody points. Who does not see it has the table beside it. */
+/** A bar chart: one bar for each item, with its value where somebody points. Who does not see it has the table next to it. */
 export function Bars({ label, items }: { label: string; items: { key: string; name: string; value: number; text: string }[] }) {
   const height = 120;
   const width = 12;

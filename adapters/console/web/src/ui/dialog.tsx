@@ -11,13 +11,13 @@ type Props = {
   description?: ReactNode;
   /** Without it, only what the dialog asks for ends it. */
   onClose?: () => void;
-  /** Whether neither Escape nor a click beside the dialog closes it, as where something is shown once. */
+  /** Whether neither Escape nor a click outside the dialog closes it, as where something is shown once. */
   isSticky?: boolean;
   isWide?: boolean;
   children: ReactNode;
 };
 
-/** A window over the page. It has the focus until it is closed: not by a click beside a form, and not while its request runs. */
+/** A window over the page. It has the focus until it is closed: not by a click outside a form, and not while its request runs. */
 export function Dialog({ title, description, onClose, isSticky, isWide, children }: Props) {
   const { t } = useLingui();
   const content = useRef<HTMLDivElement>(null);

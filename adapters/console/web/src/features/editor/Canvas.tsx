@@ -197,7 +197,7 @@ function Dots() {
   return isNear && <Background gap={grid * 3} color="var(--line)" />;
 }
 
-/** Moves the view to a node that was added beside it, or at which something happens in a simulation. */
+/** Moves the view to a node that was added next to it, or at which something happens in a simulation. */
 function useReveal(box: RefObject<HTMLElement | null>, graph: Graph, selected: string[]) {
   const { getViewport, setViewport } = useReactFlow();
   const known = useRef(graph.nodes);

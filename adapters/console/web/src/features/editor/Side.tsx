@@ -29,7 +29,7 @@ export async function loadPanels() {
   ]);
 }
 
-/** What stands beside the canvas: the palette, what starts the workflow, or what is selected. On a narrow screen it lies over the canvas' end. */
+/** What stands next to the canvas: the palette, what starts the workflow, or what is selected. On a narrow screen it lies over the canvas' end. */
 export function Side() {
   const { t } = useLingui();
   const { view } = useEditor();

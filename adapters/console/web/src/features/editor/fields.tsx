@@ -144,7 +144,7 @@ function EnumField({ schema, value, onChange, base }: Props & Base) {
   );
 }
 
-/** Says that a text is handed over as it stands there, beside what the field is for. */
+/** Says that a text is handed over as it stands there, next to what the field is for. */
 function LiteralHelp({ help }: { help?: ReactNode }) {
   const { t } = useLingui();
   return (
