@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { StreamEvent, StreamState } from "./stream";
 import { followTogether } from "./sharedStream";
+import type { StreamEvent, StreamState } from "./stream";
 
 type Handlers = {
   lastEventId?: string;
