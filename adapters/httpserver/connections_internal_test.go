@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
 	"github.com/sluicehq/sluice/ports/portstest"
 )
 
