@@ -27,8 +27,7 @@ func NewPageRequest(limit, offset int) (PageRequest, error) {
 	return PageRequest{limit: limit, offset: offset}, nil
 }
 
-// Limit is the greatest number of items wanted; [DefaultPageLimit] in the zero
-// value.
+// Limit is the greatest number of items wanted; [DefaultPageLimit] in the zero value.
 func (p PageRequest) Limit() int {
 	if p.limit == 0 {
 		return DefaultPageLimit

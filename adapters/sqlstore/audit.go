@@ -128,14 +128,16 @@ func (s auditLog) Append(ctx context.Context, entries ...audit.Entry) error {
 	return err
 }
 
-// Erase writes what is left of the values. An entry that is sealed meanwhile is looked for where it comes from first.
+// Erase writes what is left of the values. It looks in audit_waiting first: an entry that is sealed meanwhile is then in
+// audit_entries.
 func (s auditLog) Erase(ctx context.Context, e audit.Entry) error {
 	said, err := encodeSaid(e.Values)
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode audit entry: %w", err))
 	}
 	for _, table := range []string{"audit_waiting", "audit_entries"} {
-		if _, err = s.Exec(ctx, "erase values in the audit log", `UPDATE `+table+` SET said = $1 WHERE tenant_id = $2 AND id = $3`, said, string(e.Tenant), string(e.ID)); err != nil {
+		n, err := s.Exec(ctx, "erase values in the audit log", `UPDATE `+table+` SET said = $1 WHERE tenant_id = $2 AND at = $3 AND id = $4`, said, string(e.Tenant), e.At.UTC(), string(e.ID))
+		if err != nil || n > 0 {
 			return err
 		}
 	}
@@ -183,9 +185,9 @@ func auditPage(l *core.List, q domain.Query) (page, count string, err error) {
 	count = `SELECT coalesce((SELECT seq - pruned_seq FROM audit_heads WHERE tenant_id = $1), 0) + ` + waiting + `)`
 	where := ` WHERE tenant_id = $1`
 	if len(l.Where) > 0 {
-		among := ` AND ` + strings.Join(l.Where, " AND ")
-		where += among
-		count = `SELECT (SELECT count(*) FROM audit_entries` + where + `) + ` + waiting + among + `)`
+		filter := ` AND ` + strings.Join(l.Where, " AND ")
+		where += filter
+		count = `SELECT (SELECT count(*) FROM audit_entries` + where + `) + ` + waiting + filter + `)`
 	}
 	from := ` FROM audit_log` + where
 	return `SELECT ` + l.Columns + `, (` + count + `) AS total, '' AS stamp` + from + order + l.Limit(q), count, nil

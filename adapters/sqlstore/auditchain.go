@@ -68,14 +68,14 @@ func (s auditSealing) Unsealed(ctx context.Context, limit int) ([]outbound.Audit
 	return all, err
 }
 
-// Hold makes the head if there is none and there are entries, and claims it.
+// Hold makes the head if there is none and entries wait, and claims it.
 func (s auditSealing) Hold(ctx context.Context, owner tenant.ID) (head audit.Head, ok bool, err error) {
 	if head, ok, err = s.claim(ctx, owner); ok || err != nil {
 		return head, ok, err
 	}
 	var none audit.Hash
 	n, err := s.Exec(ctx, "begin a chain", `INSERT INTO audit_heads (tenant_id, seq, hash, pruned_seq, pruned_hash)
-		SELECT e.tenant_id, 0, $2, 0, $2 FROM audit_log e WHERE e.tenant_id = $1 LIMIT 1 ON CONFLICT (tenant_id) DO NOTHING`, string(owner), none[:])
+		SELECT e.tenant_id, 0, $2, 0, $2 FROM audit_waiting e WHERE e.tenant_id = $1 LIMIT 1 ON CONFLICT (tenant_id) DO NOTHING`, string(owner), none[:])
 	if err != nil || n == 0 {
 		return head, false, err
 	}
@@ -128,7 +128,7 @@ func (s auditSealing) Seal(ctx context.Context, head audit.Head, entries []audit
 	if int(n) < len(entries) {
 		return s.Fail(&core.Collision{Cause: errSealedMeanwhile})
 	}
-	if _, err := s.Exec(ctx, "remove what was sealed from what waits", `DELETE FROM audit_waiting WHERE (tenant_id, at, id) IN (SELECT r.tenant_id, r.at, r.id FROM `+given+`)`, string(text)); err != nil {
+	if _, err := s.Exec(ctx, "remove what was sealed from what waits", `DELETE FROM audit_waiting WHERE tenant_id = $2 AND (at, id) IN (SELECT r.at, r.id FROM `+given+`)`, string(text), string(head.Tenant)); err != nil {
 		return err
 	}
 	if s.store.EntriesSealed != nil {

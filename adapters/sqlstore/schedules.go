@@ -12,8 +12,7 @@ import (
 )
 
 // schedules is kept in step with what can fire by the schema's own triggers (migration
-// 00008), so that no way of changing a trigger, version, workflow or tenant can forget
-// to.
+// 00008), so that no way of changing a trigger, version, workflow or tenant can forget to.
 type schedules struct{ *unit }
 
 var _ outbound.ScheduleRepository = schedules{}

@@ -112,7 +112,7 @@ func (s tenants) Delete(ctx context.Context, id tenant.ID) error {
 	if _, err := s.Exec(ctx, "delete live runs", `DELETE FROM live_runs WHERE tenant_id = $1`, string(id)); err != nil {
 		return err
 	}
-	for _, table := range []string{"audit_heads", "audit_waiting", "audit_entries"} { // as who seals locks them; no cascades: the operator's log belongs to no tenant
+	for _, table := range []string{"audit_heads", "audit_waiting", "audit_entries", "audit_heads"} { // as who seals locks them, who may have made the head meanwhile; no cascades: the operator's log belongs to no tenant
 		if _, err := s.Exec(ctx, "delete audit log", `DELETE FROM `+table+` WHERE tenant_id = $1`, string(id)); err != nil {
 			return err
 		}

@@ -105,8 +105,7 @@ func (s triggers) Get(ctx context.Context, scope tenant.Scope, id trigger.ID) (*
 	return row.restore(), nil
 }
 
-// Update writes a trigger whose stored revision is the aggregate's. Its type never
-// changes.
+// Update writes a trigger whose stored revision is the aggregate's. Its type never changes.
 func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
 	n, err := s.Exec(ctx, "update trigger", `UPDATE triggers

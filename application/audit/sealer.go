@@ -77,14 +77,14 @@ func (s *Sealer) sealEach(ctx context.Context) (more bool, err error) {
 	if len(waiting) > 0 {
 		s.oldest.Store(&waiting[0].Since)
 	}
-	sealed := 0
+	sealed, left := 0, false
 	for _, w := range waiting {
 		n, failed := s.sealSome(ctx, w.Tenant)
 		sealed, err = sealed+n, errors.Join(err, failed)
-		more = more || n == batch
+		more, left = more || n == batch, left || n == 0
 	}
 	more = more || len(waiting) == maxChains && sealed > 0
-	if err == nil && len(waiting) < maxChains && !more {
+	if err == nil && len(waiting) < maxChains && !more && !left {
 		s.oldest.Store(nil)
 	}
 	return more, err
@@ -123,7 +123,8 @@ func (s *Sealer) sealSome(ctx context.Context, owner tenant.ID) (n int, err erro
 	return n, nil
 }
 
-// errGone ends a unit without the head that it made: the entries were deleted with their tenant meanwhile.
+// errGone ends a unit without the head that it made: another unit is changing all entries, or has deleted them with their
+// tenant.
 var errGone = errors.New("there is nothing to seal")
 
 // OldestUnsealed is how long the oldest entry has waited that was there when the sealer last looked.

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -27,12 +28,15 @@ func (s *Service) recordedOutline(ctx context.Context, scope tenant.Scope, id ru
 	if err != nil || outline.Engine != run.EngineTemporal {
 		return outline, err
 	}
-	var r *run.Run
-	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		r, err = st.Runs.Runs.Get(ctx, scope, id)
-		return err
+	kept := false
+	waited := s.computing.Do(ctx, scope.Tenant(), s.computing.Demand(outline.Size), func() {
+		err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+			r, err := st.Runs.Runs.Get(ctx, scope, id)
+			kept = err == nil && s.isKept(r)
+			return err
+		})
 	})
-	if err != nil || !s.isKept(r) {
+	if err = cmp.Or(waited, err); err != nil || !kept {
 		return outline, err
 	}
 	s.awaitRecord(ctx, outbound.RunKey{Scope: scope, Run: id})

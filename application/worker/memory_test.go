@@ -98,8 +98,7 @@ func TestLargeRequestsAreBuiltWhenTheyAreSent(t *testing.T) {
 	}
 }
 
-// A run that gets memory of its own waits for no call of others, who may wait for that
-// memory.
+// A run that gets memory of its own waits for no call of others, who may wait for that memory.
 func TestCallsAndLargeAnswersDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
@@ -179,8 +178,7 @@ func TestATenantsCallsHaveAShareOfTheMemory(t *testing.T) {
 	w.Until(many, "the calls of the first are made as well", fixture.Is(run.StatusCompleted))
 }
 
-// A run that gets a large answer has memory for its results from then on until it is
-// recorded.
+// A run that gets a large answer has memory for its results from then on until it is recorded.
 func TestARunWithALargeAnswerHasMemoryUntilItIsRecorded(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))

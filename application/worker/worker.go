@@ -52,8 +52,7 @@ func (o Options) orDefaults() Options {
 
 // Worker implements inbound.Worker. It claims runs that are due, advances each in
 // memory as far as that goes, records what it did, makes the attempts that the run asks
-// for and applies how they ended. Every time that a run learns is by the clock of the
-// database.
+// for and applies how they ended. Every time that a run learns is by the clock of the database.
 type Worker struct {
 	work      outbound.UnitOfWork
 	attempts  execution.Attempts
@@ -74,8 +73,7 @@ type Worker struct {
 
 var _ inbound.Worker = (*Worker)(nil)
 
-// New returns a worker. The key makes resume tokens and has to be the same in all
-// processes.
+// New returns a worker. The key makes resume tokens and has to be the same in all processes.
 func New(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler run.Compiler,
 	directory outbound.Directory, signals outbound.RunSignals, random outbound.Random, key run.Key, budgets outbound.Budgets, allowance *execution.Allowance, opts Options) *Worker {
 	opts = opts.orDefaults()

@@ -19,8 +19,7 @@ import (
 	"github.com/sluicehq/sluice/ports/portstest"
 )
 
-// secretShape fits API keys and the secrets of webhook endpoints, cut in half ones
-// too.
+// secretShape fits API keys and the secrets of webhook endpoints, cut in half ones too.
 var secretShape = regexp.MustCompile(`[ps]k_[0-9A-Za-z]{16,}|whsec_[0-9A-Za-z+/=_-]{16,}`)
 
 // holdsNoSecret fails a test whose program wrote a secret to standard error, or was

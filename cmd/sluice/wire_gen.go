@@ -255,8 +255,7 @@ func countedSelections(compiler run2.Compiler, budgets outbound.Budgets, tally *
 // hookFigures count deliveries.
 func hookFigures(s *hooks.Service) *hooks.Figures { return s.Figures() }
 
-// checkedSettings has the endpoint that custom nodes fall back on checked when it
-// changes.
+// checkedSettings has the endpoint that custom nodes fall back on checked when it changes.
 func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Settings {
 	return nodes.NewSettings(own, checks)
 }

@@ -87,7 +87,7 @@ func (e *env) finishRuns(ctx context.Context, w workflow, connections int, perio
 	if err := e.database.awaitEnds(ctx, w.ID); err != nil {
 		return load{}, err
 	}
-	period = time.Since(began) // counting is no part of it
+	elapsed := time.Since(began) // counting is no part of it
 	after, err := e.database.countCompleted(ctx, w.ID)
 	if err != nil {
 		return load{}, err
@@ -95,7 +95,7 @@ func (e *env) finishRuns(ctx context.Context, w workflow, connections int, perio
 	if after-before < found.requests {
 		return load{}, fmt.Errorf("%d calls were acknowledged, but only %d runs are in the table", found.requests, after-before)
 	}
-	found.perSecond = float64(after-before) / period.Seconds()
+	found.perSecond = float64(after-before) / elapsed.Seconds()
 	return found, nil
 }
 

@@ -110,19 +110,28 @@ func (s *side) overdue(ctx context.Context) (int, error) {
 	return s.database.count(ctx, "runs WHERE finished_at < now() - interval '30 days'")
 }
 
-// standStill stops the process of a side until the function that it returns is called. It waits for
-// a moment at which the process has nothing open: a removal that seems to take seconds would have
-// it rest for several times as long.
-func (s *side) standStill(ctx context.Context) (goOn func() error, err error) {
+// freeze stops the process of a side until the function that it returns is called. It does so at a moment at which the
+// process has nothing open: a removal that seems to take seconds would have it rest for several times as long.
+func (s *side) freeze(ctx context.Context) (thaw func() error, err error) {
 	p := s.gateway.Process()
-	for open := true; open; {
-		err := s.database.DB.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
-			WHERE datname = current_database() AND backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid())`).Scan(&open)
-		if err != nil {
+	thaw = func() error { return p.Signal(syscall.SIGCONT) }
+	for {
+		if err := p.Signal(syscall.SIGSTOP); err != nil {
 			return nil, err
 		}
+		var open bool
+		err := s.database.DB.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE datname = current_database() AND backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid())`).Scan(&open)
+		if err == nil && !open {
+			return thaw, nil
+		}
+		if err := errors.Join(err, thaw()); err != nil {
+			return nil, err
+		}
+		if !harness.Sleep(ctx, 5*time.Millisecond) {
+			return nil, ctx.Err()
+		}
 	}
-	return func() error { return p.Signal(syscall.SIGCONT) }, p.Signal(syscall.SIGSTOP)
 }
 
 // sideRounds holds what was measured in each round.
@@ -131,13 +140,21 @@ type sideRounds struct{ rates, p99s []float64 }
 // measureSides measures both in turn.
 func measureSides(ctx context.Context, empty, kept *side, o options) (of [2]sideRounds, err error) {
 	for i := range o.rounds {
-		for at, s := range []*side{empty, kept} {
-			found, err := s.completeRunsAlone(ctx, []*side{kept, empty}[at], max(o.period, 5*time.Second))
+		sides := []*side{empty, kept}
+		for turn := range sides {
+			at := (i + turn) % 2 // each begins every second round
+			s := sides[at]
+			found, err := s.completeRunsAlone(ctx, sides[1-at], max(o.period, 5*time.Second))
 			if err != nil {
 				return of, err
 			}
 			of[at].rates, of[at].p99s = append(of[at].rates, found.perSecond), append(of[at].p99s, milliseconds(found.p99))
 			_, _ = fmt.Fprintf(o.verbose, "runs-sustained, round %d of %d, %s: %.0f/s, p99 %.1f ms\n", i+1, o.rounds, s.gateway.Name, found.perSecond, milliseconds(found.p99)) // progress only
+		}
+	}
+	for _, s := range []*side{empty, kept} {
+		if _, err := s.database.countCompleted(ctx, s.workflow.ID); err != nil {
+			return of, err
 		}
 	}
 	return of, nil
@@ -152,13 +169,13 @@ func ratios(of, to []float64) []float64 {
 	return all
 }
 
-// completeRunsAlone is completeRuns while the other side stands still.
+// completeRunsAlone is completeRuns while the other side is frozen.
 func (s *side) completeRunsAlone(ctx context.Context, other *side, period time.Duration) (found load, err error) {
-	goOn, err := other.standStill(ctx)
+	thaw, err := other.freeze(ctx)
 	if err != nil {
 		return found, err
 	}
-	defer func() { err = errors.Join(err, goOn()) }()
+	defer func() { err = errors.Join(err, thaw()) }()
 	return s.completeRuns(ctx, period)
 }
 

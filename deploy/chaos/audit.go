@@ -188,8 +188,7 @@ func (f *findings) checked(ok bool, p promise, format string, args ...any) bool 
 	return ok
 }
 
-// count says how many entries of a type the history has, of a node or, without one, at
-// all.
+// count says how many entries of a type the history has, of a node or, without one, at all.
 func (r *storedRun) count(kind, node string) (n int) {
 	for _, e := range r.history {
 		if e.Type == kind && (node == "" || e.Node == node) {

@@ -47,7 +47,8 @@ func (ev *evidence) repeatsOf(e effect) int {
 }
 
 // repeatsOfHTTP is how often HTTP itself may have repeated a call within an attempt, which it does where the receiver
-// closed a connection that had served another call before. Then the history has no failure.
+// closed a connection that had served another call before. Then the history has no failure. A failure that a process
+// got and did not live to record counts here, too.
 func (e effect) repeatsOfHTTP(r *storedRun) int {
 	unrecorded := -r.count("node.retrying", e.node) - r.count("node.failed", e.node)
 	for _, n := range e.failures {

@@ -6,8 +6,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// FailureLimit is how long an endpoint may do nothing but fail before it is switched
-// off.
+// FailureLimit is how long an endpoint may do nothing but fail before it is switched off.
 const FailureLimit = 5 * 24 * time.Hour
 
 // DisabledReason says why the gateway switched an endpoint off.

@@ -15,8 +15,7 @@ type ID string
 // IDPrefix is what an [ID] begins with, without the underscore.
 const IDPrefix = "evt"
 
-// Retention is how long an event is kept with its deliveries: as long as a finished
-// run.
+// Retention is how long an event is kept with its deliveries: as long as a finished run.
 const Retention = 30 * 24 * time.Hour
 
 // Event is something that happened and is sent to endpoints that subscribe to it. It never

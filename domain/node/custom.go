@@ -153,8 +153,7 @@ func (c *Custom) Type() Type { return c.state.Type }
 // Version is the version that the schemas belong to.
 func (c *Custom) Version() SemVer { return restoreSemVer(c.state.Version) }
 
-// Endpoint is the URL that runs the node; empty when the tenant's own is to be
-// called.
+// Endpoint is the URL that runs the node; empty when the tenant's own is to be called.
 func (c *Custom) Endpoint() string { return c.state.Endpoint }
 
 // Metadata is what the tenant keeps with the custom node.

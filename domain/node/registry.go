@@ -111,6 +111,5 @@ func (g Registry) Lookup(t Type, v SemVer) (NodeType, bool) {
 	return n, ok
 }
 
-// Knows says whether there is a node of this type in any version, trigger nodes
-// included.
+// Knows says whether there is a node of this type in any version, trigger nodes included.
 func (g Registry) Knows(t Type) bool { return g.types[t] }

@@ -256,8 +256,7 @@ func CheckReason(reason string) error {
 	return r.Err(callInvalid, callInvalidMessage)
 }
 
-// UnknownTrigger reports that a simulation names a trigger that its version does not
-// have.
+// UnknownTrigger reports that a simulation names a trigger that its version does not have.
 func UnknownTrigger() error {
 	var r domain.Rules
 	r.Check(false, "triggerId", domain.Unknown, "must be the id of a trigger of this version")

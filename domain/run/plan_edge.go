@@ -59,8 +59,7 @@ func (b branching) leadingTo(target workflow.NodeID) []string {
 	return leading
 }
 
-// open says whether the edge is taken as far as its source's outcome and branch
-// decide.
+// open says whether the edge is taken as far as its source's outcome and branch decide.
 func (w *plannedEdge) open(failed bool, branch string) bool {
 	return w.onError == failed && (w.branches == nil || slices.Contains(w.branches, branch))
 }

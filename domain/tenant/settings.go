@@ -72,8 +72,7 @@ type Event struct {
 	Label string // for people, at most 255 characters
 }
 
-// Settings are a tenant's choices. The zero value has every default except the
-// language.
+// Settings are a tenant's choices. The zero value has every default except the language.
 type Settings struct {
 	Language              Language
 	DisabledNodeTypes     []string              // built-in node types that the registry leaves out

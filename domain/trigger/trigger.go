@@ -132,8 +132,7 @@ func (t *Trigger) ID() ID { return t.state.ID }
 // Tenant owns the trigger.
 func (t *Trigger) Tenant() tenant.ID { return t.state.Tenant }
 
-// SubTenant is the segment of the tenant that the workflow belongs to, empty for
-// none.
+// SubTenant is the segment of the tenant that the workflow belongs to, empty for none.
 func (t *Trigger) SubTenant() tenant.SubTenantID { return t.state.SubTenant }
 
 // Version is the workflow version the trigger is attached to.
@@ -152,8 +151,7 @@ func (t *Trigger) Config() Config { return t.state.Config }
 func (t *Trigger) Metadata() domain.Metadata { return t.state.Metadata }
 
 // Schedule returns when the trigger is due while it is active; ok is false when it
-// never is: a trigger of type webhook ignores what its configuration says about
-// schedules.
+// never is: a trigger of type webhook ignores what its configuration says about schedules.
 func (t *Trigger) Schedule() (s Schedule, ok bool) {
 	if t.state.Type != Scheduled {
 		return Schedule{}, false

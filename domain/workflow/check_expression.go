@@ -283,8 +283,7 @@ type template struct {
 	text  string
 }
 
-// templates finds the templates in the configuration of a node whose type permits
-// them.
+// templates finds the templates in the configuration of a node whose type permits them.
 func (c *checker) templates(about subject, s step) []template {
 	if !s.kind.HasTemplates {
 		return nil

@@ -50,10 +50,11 @@ type AuditSealing interface {
 	// head without entries.
 	Hold(ctx context.Context, owner tenant.ID) (head audit.Head, ok bool, err error)
 
-	// Next returns at most limit entries that are not sealed, the oldest first.
+	// Next returns at most limit entries that are not sealed, the oldest first, without those that another unit is
+	// changing. They belong to the unit until it ends.
 	Next(ctx context.Context, owner tenant.ID, limit int) ([]audit.Entry, error)
 
-	// Seal keeps the place and the hash of entries, and the head, which the unit holds.
+	// Seal keeps the place and the hash of entries, which Next returned in this unit, and the head, which the unit holds.
 	Seal(ctx context.Context, head audit.Head, entries []audit.Entry) error
 }
 

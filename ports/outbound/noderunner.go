@@ -51,8 +51,7 @@ type NodeCall struct {
 	ReachedAt time.Time
 
 	// IdempotencyKey is the same for every attempt of the node in the run, and for no
-	// other node. It is sent along, so that a receiver that honours it has the effect
-	// once.
+	// other node. It is sent along, so that a receiver that honours it has the effect once.
 	IdempotencyKey string
 
 	// Timeout bounds the attempt as a whole; zero means what the configuration of an

@@ -260,8 +260,7 @@ type RunKey struct {
 
 // RunOverview answers what the gateway asks of many runs at once.
 type RunOverview interface {
-	// Unfinished says of each trigger, in their order, whether one of its runs has not
-	// finished.
+	// Unfinished says of each trigger, in their order, whether one of its runs has not finished.
 	Unfinished(ctx context.Context, of []*trigger.Trigger) ([]bool, error)
 
 	// OfWorkflow returns at most limit unfinished runs of a workflow, by id.

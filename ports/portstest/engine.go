@@ -44,7 +44,7 @@ func Engine(t *testing.T, open func(t *testing.T) EngineUnderTest) {
 		"what is kept comes with the next lease":                     keepsForTheNextLease,
 		"what is kept outlasts the process":                          keepsBeyondTheProcess,
 		"nothing is kept of a run at rest":                           forgetsWhatRests,
-		"handing over ends with its context where nobody answers it": heedsItsContext,
+		"handing over ends with its context where nobody answers it": endsWithItsContext,
 	} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
@@ -168,7 +168,7 @@ func (f *engineFixture) handOverAgain(p outbound.Engine, lease outbound.RunLease
 	ctx, cancel := context.WithCancel(f.Context())
 	var ended sync.WaitGroup
 	ended.Go(func() {
-		for goesOn := true; goesOn; goesOn = outbound.Sleep(ctx, engineTimeout/4) {
+		for more := true; more; more = outbound.Sleep(ctx, engineTimeout/4) {
 			if err := p.HandOver(ctx, lease); err != nil && ctx.Err() == nil {
 				f.Errorf("handing over: %v", err)
 			}
@@ -361,16 +361,16 @@ func forgetsWhatRests(f *engineFixture) {
 	f.end(call, rests)
 }
 
-func heedsItsContext(f *engineFixture) {
+func endsWithItsContext(f *engineFixture) {
 	here, _ := f.Open(f.T)
 	over, cancel := context.WithCancel(f.Context())
 	cancel()
 	soon, cancelSoon := context.WithTimeout(f.Context(), 100*time.Millisecond)
 	defer cancelSoon()
 	for claim, try := range map[string]func() error{
-		"it was over before":     func() error { return here.HandOver(over, f.lease()) },
-		"nobody answers":         func() error { return f.Away.HandOver(soon, f.lease()) },
-		"nobody will, and it is": func() error { return f.Away.HandOver(over, f.lease()) },
+		"it was over before":                     func() error { return here.HandOver(over, f.lease()) },
+		"nobody answers":                         func() error { return f.Away.HandOver(soon, f.lease()) },
+		"nobody answers, and it was over before": func() error { return f.Away.HandOver(over, f.lease()) },
 	} {
 		began := time.Now()
 		if err, took := try(), time.Since(began); err == nil || took > 5*time.Second {

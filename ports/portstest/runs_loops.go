@@ -220,14 +220,14 @@ func loopProgress(t *testing.T, open OpenStore) {
 		"the run is woken when all that is under way is paused, and when one goes on": func(f fixture) {
 			l := f.loop(f.idle(f.tenant().ID()), 2, 2, false)
 			l.moves(none)
-			pauses, goesOn := outbound.LoopMove{Was: run.StatusRunning, Is: run.StatusPaused}, outbound.LoopMove{Was: run.StatusPaused, Is: run.StatusRunning}
+			pauses, resumes := outbound.LoopMove{Was: run.StatusRunning, Is: run.StatusPaused}, outbound.LoopMove{Was: run.StatusPaused, Is: run.StatusRunning}
 			l.wants("one is paused", "", l.moves(pauses))
 			l.wants("both are", "*", l.moves(pauses))
 			if !l.states()[0].AllPaused() {
 				f.Errorf("it is %+v", l.states())
 			}
-			l.wants("one goes on", "*", l.moves(goesOn))
-			l.wants("and ends", "", l.moves(outbound.LoopMove{Was: run.StatusRunning, Is: run.StatusPaused}, goesOn))
+			l.wants("one goes on", "*", l.moves(resumes))
+			l.wants("and ends", "", l.moves(outbound.LoopMove{Was: run.StatusRunning, Is: run.StatusPaused}, resumes))
 		},
 		"nothing of another tenant is read or counted": func(f fixture) {
 			l := f.loop(f.idle(f.tenant().ID()), 2, 1, false)

@@ -83,8 +83,7 @@ func setHead(c *gin.Context, status, length int) {
 // MaxBuffered is the length up to which net/http finds out itself how long an answer is.
 const MaxBuffered = 2048
 
-// Timestamp renders an instant as the API description says: ISO 8601 in UTC with
-// milliseconds.
+// Timestamp renders an instant as the API description says: ISO 8601 in UTC with milliseconds.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // OptionalTimestamp renders an instant that may be absent.

@@ -25,8 +25,7 @@ var statuses = map[domain.Kind]int{
 	domain.Unavailable:     http.StatusServiceUnavailable,
 }
 
-// codeStatuses says which status an error becomes that has one of its own among its
-// kind.
+// codeStatuses says which status an error becomes that has one of its own among its kind.
 var codeStatuses = map[string]int{
 	"precondition_failed": http.StatusPreconditionFailed,
 }
@@ -46,8 +45,7 @@ type TransportError struct {
 // Error shows the code and the message.
 func (e *TransportError) Error() string { return e.Code + ": " + e.Message }
 
-// ErrorBody is the standard error body. Each error has the first five
-// members.
+// ErrorBody is the standard error body. Each error has the first five members.
 type ErrorBody struct {
 	StatusCode int           `json:"statusCode"`
 	Message    string        `json:"message"`

@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS audit_waiting (
     said        text NOT NULL,
     PRIMARY KEY (tenant_id, at, id)
 ) WITH (
-    vacuum_truncate = false, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0
+    vacuum_truncate = false, toast.vacuum_truncate = false, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0
 );
 WITH moved AS (DELETE FROM audit_entries WHERE seq IS NULL RETURNING tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said)
     INSERT INTO audit_waiting (tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said) SELECT tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said FROM moved;
@@ -29,7 +29,10 @@ CREATE OR REPLACE VIEW audit_log AS
     UNION ALL SELECT tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said, CAST(NULL AS bigint), CAST(NULL AS bytea) FROM audit_waiting;
 
 -- +goose Down
-DROP VIEW audit_log;
+DROP VIEW IF EXISTS audit_log;
+DROP INDEX CONCURRENTLY IF EXISTS audit_entries_unsealed; -- what an interruption leaves of it is no index, but has its name
 CREATE INDEX CONCURRENTLY audit_entries_unsealed ON audit_entries (tenant_id, at, id) WHERE seq IS NULL;
-INSERT INTO audit_entries (tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said) SELECT tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said FROM audit_waiting;
+CREATE TABLE IF NOT EXISTS audit_waiting (LIKE audit_entries);
+WITH moved AS (DELETE FROM audit_waiting RETURNING tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said)
+    INSERT INTO audit_entries (tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said) SELECT tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said FROM moved;
 DROP TABLE audit_waiting;
