@@ -207,10 +207,18 @@ func auditLog(t *testing.T, open OpenStore) {
 			f.audited(entry(owner, 0, nil), entry("", 0, nil))
 			f.seal(owner, 10)
 			f.seal("", 10)
+			f.audited(entry(owner, 1, nil))
 			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, owner) })
 			if head, all := f.chain(owner); head.Sequence != 0 || len(all) > 0 {
 				f.Error(head, all)
 			}
+			f.newest(func(ctx context.Context, st outbound.Stores) error {
+				waiting, err := st.Audit.Sealing.Unsealed(ctx, 10)
+				if len(waiting) > 0 {
+					f.Error(waiting)
+				}
+				return err
+			})
 			if head, all := f.chain(""); head.Sequence != 1 || len(all) != 1 {
 				f.Error(head, all)
 			}
