@@ -17,7 +17,7 @@ export default async ({ page, assert, examine, open, tolerate, url }) => {
   await page.getByLabel("Role").selectOption("editor");
   await page.getByRole("button", { name: "Invite", exact: true }).click();
   const link = await page.getByRole("dialog").locator("[data-shown-once] code").innerText();
-  assert.match(link, /\/console\/l\/\w+/);
+  assert.match(link, /\/console\/l\/[\w-]+/);
   await examine("invitation");
   await page.getByRole("button", { name: "I have copied it" }).click();
   await page.getByRole("row", { name: /ben@example.com/ }).getByText("Invited").waitFor();
