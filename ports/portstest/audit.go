@@ -202,6 +202,11 @@ func auditLog(t *testing.T, open OpenStore) {
 				return err
 			})
 		},
+	})
+}
+
+func auditSealing(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
 		"nothing is left of a tenant that is deleted, and all of others": func(f fixture) {
 			owner := f.tenant().ID()
 			f.audited(entry(owner, 0, nil), entry("", 0, nil))
@@ -223,11 +228,6 @@ func auditLog(t *testing.T, open OpenStore) {
 				f.Error(head, all)
 			}
 		},
-	})
-}
-
-func auditSealing(t *testing.T, open OpenStore) {
-	cases(t, open, map[string]func(f fixture){
 		"who waits is told, the longest first, until it is sealed": func(f fixture) {
 			first, second := f.tenant().ID(), f.tenant().ID()
 			f.audited(entry(second, 1, nil), entry(second, 7, nil), entry(first, 2, nil), entry("", 3, nil))
