@@ -131,6 +131,34 @@ func TestAPageOfTheAuditLogReadsAsMuchAsThereIsOnIt(t *testing.T) {
 	})
 }
 
+// What is sealed leaves entries in the index of what waits, for which PostgreSQL has the table vacuumed.
+func TestTheStoreSaysHowMuchWasSealed(t *testing.T) {
+	t.Parallel()
+	store, _ := plantest.SQLite(t)
+	told := 0
+	store.EntriesSealed = func(rows int) { told += rows }
+	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		for _, id := range []audit.ID{"aud_1", "aud_2", "aud_3"} {
+			if err := st.Audit.Log.Append(ctx, audit.Entry{ID: id, Tenant: "tenant_1", At: plantest.Noon, ActorKind: audit.ByKey}); err != nil {
+				return err
+			}
+		}
+		head, _, err := st.Audit.Sealing.Hold(ctx, "tenant_1")
+		if err != nil {
+			return err
+		}
+		waiting, err := st.Audit.Sealing.Next(ctx, "tenant_1", 2)
+		if err != nil {
+			return err
+		}
+		head.Seal(waiting)
+		return st.Audit.Sealing.Seal(ctx, head, waiting)
+	})
+	if err != nil || told != 2 {
+		t.Errorf("it says %d: %v", told, err)
+	}
+}
+
 // PostgreSQL keeps what was removed in its indexes until it has cleaned them up.
 func TestTheLastPartOfALogIsPrunedAsQuicklyAsTheFirst(t *testing.T) {
 	t.Parallel()
