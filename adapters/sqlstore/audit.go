@@ -20,8 +20,8 @@ type auditLog struct{ *unit }
 var _ outbound.AuditLog = auditLog{}
 
 const (
-	waitingColumns = `tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said`
-	auditColumns   = waitingColumns + `, seq, hash`
+	saidColumns  = `tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said`
+	auditColumns = saidColumns + `, seq, hash`
 )
 
 type auditRow struct {
@@ -63,28 +63,68 @@ func (row auditRow) restore() audit.Entry {
 		e.Sequence = *row.Seq
 		copy(e.Hash[:], row.Hash) // one of another length was altered, and so it is found
 	}
-	var said [][5]string
-	if err := json.Unmarshal([]byte(row.Said), &said); err != nil || slices.ContainsFunc(said, func(v [5]string) bool { return !isJSON(v[1]) || !isJSON(v[2]) }) {
-		e.Values = []audit.Value{audit.Unreadable(row.Said)}
-		return e
-	}
-	for _, v := range said {
-		hash, _ := audit.ParseHash(v[4]) // one that is none was altered
-		e.Values = append(e.Values, audit.Value{Name: v[0], Old: v[1], New: v[2], Salt: v[3], Hash: hash})
+	if !readSaid(row.Said, &e) {
+		e.Salt, e.Values = "", []audit.Value{audit.Unreadable(row.Said)}
 	}
 	return e
+}
+
+// saidOnce is how values are stored that have the salt of their entry.
+type saidOnce struct {
+	Salt   string      `json:"salt"`
+	Values [][3]string `json:"values"` // name, old value, new value
+}
+
+// saidEach is how values are stored of which one was erased: name, old value, new value, salt, hash.
+type saidEach [][5]string
+
+// readSaid reads the values of an entry, and says whether it can.
+func readSaid(text string, e *audit.Entry) bool {
+	if strings.HasPrefix(text, "{") {
+		var said saidOnce
+		if json.Unmarshal([]byte(text), &said) != nil || said.Salt == "" {
+			return false
+		}
+		e.Salt, e.Values = said.Salt, make([]audit.Value, len(said.Values))
+		for i, v := range said.Values {
+			e.Values[i] = audit.Value{Name: v[0], Old: v[1], New: v[2]}
+		}
+	} else {
+		var said saidEach
+		if json.Unmarshal([]byte(text), &said) != nil {
+			return false
+		}
+		for _, v := range said {
+			hash, _ := audit.ParseHash(v[4]) // one that is none was altered
+			e.Values = append(e.Values, audit.Value{Name: v[0], Old: v[1], New: v[2], Salt: v[3], Hash: hash})
+		}
+	}
+	return !slices.ContainsFunc(e.Values, func(v audit.Value) bool { return !isJSON(v.Old) || !isJSON(v.New) })
 }
 
 // isJSON says whether a text is a value, or none.
 func isJSON(text string) bool { return text == "" || json.Valid([]byte(text)) }
 
-func encodeSaid(values []audit.Value) (string, error) {
-	said := make([][5]string, len(values))
-	for i, v := range values {
-		said[i] = [5]string{v.Name, v.Old, v.New, v.Salt, v.Hash.String()}
+func encodeSaid(e *audit.Entry) (string, error) {
+	var said any
+	if e.Salt != "" {
+		once := saidOnce{e.Salt, make([][3]string, len(e.Values))}
+		for i, v := range e.Values {
+			once.Values[i] = [3]string{v.Name, v.Old, v.New}
+		}
+		said = once
+	} else {
+		each := make(saidEach, len(e.Values))
+		for i, v := range e.Values {
+			each[i] = [5]string{v.Name, v.Old, v.New, v.Salt, v.Hash.String()}
+		}
+		said = each
 	}
 	text, err := json.Marshal(said)
-	return string(text), err
+	if err != nil {
+		return "", fmt.Errorf("encode audit entry: %w", err)
+	}
+	return string(text), nil
 }
 
 // appendedRow is a row of [core.Dialect.Rows].
@@ -99,6 +139,7 @@ type appendedRow struct {
 	TargetID   string `json:"target_id"`
 	RequestID  string `json:"request_id"`
 	Said       string `json:"said"`
+	Digest     string `json:"digest"`
 }
 
 // Append adds entries.
@@ -108,12 +149,12 @@ func (s auditLog) Append(ctx context.Context, entries ...audit.Entry) error {
 	}
 	rows := make([]appendedRow, len(entries))
 	for i, e := range entries {
-		said, err := encodeSaid(e.Values)
+		said, err := encodeSaid(&e)
 		if err != nil {
-			return s.Fail(fmt.Errorf("encode audit entry: %w", err))
+			return s.Fail(err)
 		}
 		rows[i] = appendedRow{
-			string(e.Tenant), string(e.ID), e.At.UTC().Format(core.TimeFormat), string(e.ActorKind), e.ActorID, e.Action, e.Target.Kind, e.Target.ID, e.RequestID, said,
+			string(e.Tenant), string(e.ID), e.At.UTC().Format(core.TimeFormat), string(e.ActorKind), e.ActorID, e.Action, e.Target.Kind, e.Target.ID, e.RequestID, said, `\x` + e.Digest().String(),
 		}
 	}
 	text, err := json.Marshal(rows)
@@ -121,19 +162,21 @@ func (s auditLog) Append(ctx context.Context, entries ...audit.Entry) error {
 		return s.Fail(fmt.Errorf("encode audit entries: %w", err))
 	}
 	var defined []core.Column
-	for name := range strings.SplitSeq(waitingColumns, ", ") {
-		defined = append(defined, core.Column{Name: name, Time: name == "at"})
+	const columns = saidColumns + `, digest`
+	for name := range strings.SplitSeq(columns, ", ") {
+		defined = append(defined, core.Column{Name: name, Time: name == "at", Bytes: name == "digest"})
 	}
-	_, err = s.Exec(ctx, "append to the audit log", `INSERT INTO audit_waiting (`+waitingColumns+`) SELECT `+waitingColumns+` FROM `+s.store.dialect.Rows(1, defined...), string(text))
+	s.NoteAudited()
+	_, err = s.Exec(ctx, "append to the audit log", `INSERT INTO audit_waiting (`+columns+`) SELECT `+columns+` FROM `+s.store.dialect.Rows(1, defined...), string(text))
 	return err
 }
 
 // Erase writes what is left of the values. It looks in audit_waiting first: an entry that is sealed meanwhile is then in
 // audit_entries.
 func (s auditLog) Erase(ctx context.Context, e audit.Entry) error {
-	said, err := encodeSaid(e.Values)
+	said, err := encodeSaid(&e)
 	if err != nil {
-		return s.Fail(fmt.Errorf("encode audit entry: %w", err))
+		return s.Fail(err)
 	}
 	for _, table := range []string{"audit_waiting", "audit_entries"} {
 		n, err := s.Exec(ctx, "erase values in the audit log", `UPDATE `+table+` SET said = $1 WHERE tenant_id = $2 AND at = $3 AND id = $4`, said, string(e.Tenant), e.At.UTC(), string(e.ID))

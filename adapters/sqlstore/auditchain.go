@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
@@ -92,47 +93,67 @@ func (s auditSealing) claim(ctx context.Context, owner tenant.ID) (head audit.He
 	return rows[0].restore(), true, nil
 }
 
+// waitingRow is what the chain needs of an entry that waits. One that an earlier development version left has no digest,
+// and so its content is read.
+type waitingRow struct {
+	auditRow
+	Digest []byte `db:"digest"`
+}
+
 // Next reads entries that wait. Values that are being erased are waited for, in that their entries are left out.
-func (s auditSealing) Next(ctx context.Context, owner tenant.ID, limit int) ([]audit.Entry, error) {
-	return auditLog(s).entries(ctx, waitingColumns+`, NULL AS seq, NULL AS hash FROM audit_waiting WHERE tenant_id = $1 ORDER BY at, id LIMIT $2`+s.store.dialect.ClaimRows, string(owner), limit)
+func (s auditSealing) Next(ctx context.Context, owner tenant.ID, limit int) ([]audit.Link, error) {
+	var rows []waitingRow
+	err := s.ReadRows(ctx, "read entries to seal", &rows, `SELECT `+strings.Replace(saidColumns, "said", "CASE WHEN digest IS NULL THEN said ELSE '' END AS said", 1)+`, digest
+		FROM audit_waiting WHERE tenant_id = $1 ORDER BY at, id LIMIT $2`+s.store.dialect.ClaimRows, string(owner), limit)
+	if err != nil {
+		return nil, err
+	}
+	next := make([]audit.Link, len(rows))
+	for i, row := range rows {
+		next[i] = audit.Link{ID: audit.ID(row.ID), At: row.At.UTC()}
+		if row.Digest == nil {
+			next[i].Digest = row.restore().Digest()
+		}
+		copy(next[i].Digest[:], row.Digest)
+	}
+	return next, nil
 }
 
 // sealedRow is a row of [core.Dialect.Rows].
 type sealedRow struct {
-	Tenant string `json:"tenant_id"`
-	At     string `json:"at"`
-	ID     string `json:"id"`
-	Seq    string `json:"seq"`
-	Hash   string `json:"hash"`
+	At   string `json:"at"`
+	ID   string `json:"id"`
+	Seq  string `json:"seq"`
+	Hash string `json:"hash"`
 }
 
 var errSealedMeanwhile = errors.New("entries of the audit log were sealed or deleted meanwhile")
 
 // Seal moves entries to those that have a place and a hash. Nobody else changes them meanwhile: Next has claimed them.
-func (s auditSealing) Seal(ctx context.Context, head audit.Head, entries []audit.Entry) error {
-	rows := make([]sealedRow, len(entries))
-	for i, e := range entries {
-		rows[i] = sealedRow{string(e.Tenant), e.At.UTC().Format(core.TimeFormat), string(e.ID), strconv.FormatInt(e.Sequence, 10), `\x` + e.Hash.String()}
+func (s auditSealing) Seal(ctx context.Context, head audit.Head, links []audit.Link) error {
+	rows := make([]sealedRow, len(links))
+	for i, l := range links {
+		rows[i] = sealedRow{l.At.UTC().Format(core.TimeFormat), string(l.ID), strconv.FormatInt(l.Sequence, 10), `\x` + l.Hash.String()}
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode places in a chain: %w", err))
 	}
-	given := s.store.dialect.Rows(1, core.Column{Name: "tenant_id"}, core.Column{Name: "at", Time: true}, core.Column{Name: "id"}, core.Column{Name: "seq"}, core.Column{Name: "hash", Bytes: true})
+	given := s.store.dialect.Rows(1, core.Column{Name: "at", Time: true}, core.Column{Name: "id"}, core.Column{Name: "seq"}, core.Column{Name: "hash", Bytes: true})
 	n, err := s.Exec(ctx, "seal entries", `INSERT INTO audit_entries (`+auditColumns+`)
 		SELECT w.tenant_id, w.id, w.at, w.actor_kind, w.actor_id, w.action, w.target_kind, w.target_id, w.request_id, w.said, CAST(r.seq AS bigint), r.hash
-		FROM `+given+` JOIN audit_waiting w ON w.tenant_id = r.tenant_id AND w.at = r.at AND w.id = r.id`, string(text))
+		FROM `+given+` JOIN audit_waiting w ON w.at = r.at AND w.id = r.id WHERE w.tenant_id = $2`, string(text), string(head.Tenant))
 	if err != nil {
 		return err
 	}
-	if int(n) < len(entries) {
+	if int(n) < len(links) {
 		return s.Fail(&core.Collision{Cause: errSealedMeanwhile})
 	}
 	if _, err := s.Exec(ctx, "remove what was sealed from what waits", `DELETE FROM audit_waiting WHERE tenant_id = $2 AND (at, id) IN (SELECT r.at, r.id FROM `+given+`)`, string(text), string(head.Tenant)); err != nil {
 		return err
 	}
 	if s.store.EntriesSealed != nil {
-		s.store.EntriesSealed(len(entries))
+		s.store.EntriesSealed(len(links))
 	}
 	return auditChain(s).keep(ctx, head)
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
@@ -100,6 +101,9 @@ func (s *Store) insertBatch(ctx context.Context, all []*outbound.NewTrigger) err
 	statement, args := s.dialect.InsertTriggers(rows)
 	var n int64
 	err = s.Statements(ctx, func(u *core.Unit) (err error) {
+		if slices.ContainsFunc(all, func(e *outbound.NewTrigger) bool { return e.Entry != nil }) {
+			u.NoteAudited()
+		}
 		n, err = u.Exec(ctx, "insert triggers", statement, args...)
 		return err
 	})
@@ -154,14 +158,17 @@ func entriesOf(all []*outbound.NewTrigger) (rows []TriggerEntry, index map[strin
 		}
 		st := e.Trigger.State()
 		index[string(st.ID)] = i
-		said := ""
+		var said string
+		var digest []byte
 		if e.Entry != nil {
-			if said, err = encodeSaid(e.Entry.Values); err != nil {
+			if said, err = encodeSaid(e.Entry); err != nil {
 				return nil, nil, err
 			}
+			hash := e.Entry.Digest()
+			digest = hash[:]
 		}
 		rows = append(rows, TriggerEntry{
-			Audit: e.Entry, Said: said,
+			Audit: e.Entry, Said: said, Digest: digest,
 			State: st, SearchText: core.SearchText(st.Name, nil), Event: listensFor(e.Trigger),
 			Scope: e.IdempotencyKey.Scope, Key: e.IdempotencyKey.Key, Fingerprint: e.IdempotencyKey.Fingerprint, Answer: e.Answer,
 		})
@@ -179,6 +186,7 @@ type TriggerEntry struct {
 	Scope, Key, Fingerprint string
 	Answer                  []byte
 
-	Audit *audit.Entry // nil for none
-	Said  string       // its values, as they are stored
+	Audit  *audit.Entry // nil for none
+	Said   string       // its values, as they are stored
+	Digest []byte
 }

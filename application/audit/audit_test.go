@@ -89,7 +89,7 @@ func (e env) append(owner tenant.ID, n int) {
 	all := make([]audit.Entry, n)
 	for i := range all {
 		act := audit.Act{Actor: audit.Actor{Kind: audit.ByKey, ID: "key_1"}, Action: "createSubTenant"}
-		all[i] = audit.New(audit.ID(system.Random{}.ID(audit.IDPrefix)), act, owner, audit.Target{}, nil, domain.Facts{"name": domain.TextFact("1")}, e.clock.Now(), func() string { return "salt" })
+		all[i] = audit.New(audit.ID(system.Random{}.ID(audit.IDPrefix)), act, owner, audit.Target{}, nil, domain.Facts{"name": domain.TextFact("1")}, e.clock.Now(), "salt")
 	}
 	e.do(e.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Audit.Log.Append(ctx, all...) })
 }
@@ -378,6 +378,57 @@ func TestSealersAtTheSameTimeMakeOneChain(t *testing.T) {
 		}
 		if v := e.verify(owner); v.Failed > 0 || v.Checked != 30 {
 			e.Error(v.Checked, v.Problems)
+		}
+	})
+}
+
+func TestASealerSealsWhatItIsToldOfAndFindsTheRest(t *testing.T) {
+	onEach(t, func(e env) {
+		gone := errors.New("the database is gone")
+		for claim, one := range map[string]struct {
+			work       outbound.UnitOfWork
+			woken      bool
+			poll       time.Duration
+			wantFailed error
+		}{
+			"what it is told of":        {e.store, true, time.Hour, nil},
+			"what nobody tells":         {e.store, false, time.Millisecond, nil},
+			"what it could not seal":    {&failingOnce{UnitOfWork: e.store, with: gone, units: 1}, true, time.Hour, gone},
+			"what there was at a start": {e.store, false, time.Hour, nil},
+		} {
+			e.Run(claim, func(t *testing.T) {
+				owner := e.tenant().ID()
+				sealer := recording.NewSealer(one.work, e.clock, recording.Retention(time.Hour))
+				sealer.SetPauses(time.Millisecond, one.poll)
+				ctx, stop := context.WithCancel(t.Context())
+				done := make(chan error)
+				var failed error
+				run := func() {
+					sealer.Run(ctx, func(err error) { failed = errors.Join(failed, err) })
+					done <- failed
+				}
+				sealed := func(want int64) {
+					t.Helper()
+					for deadline := time.Now().Add(20 * time.Second); e.verify(owner).Checked != want; time.Sleep(time.Millisecond) {
+						if time.Now().After(deadline) {
+							t.Fatal("it is not sealed")
+						}
+					}
+				}
+				e.append(owner, 1)
+				go run()
+				if sealed(1); one.woken || one.poll < time.Hour {
+					e.append(owner, 1)
+					if one.woken {
+						sealer.Wake()
+					}
+					sealed(2)
+				}
+				stop()
+				if err := <-done; !errors.Is(err, one.wantFailed) {
+					t.Error(err)
+				}
+			})
 		}
 	})
 }

@@ -12,8 +12,13 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// sealPause is how long the sealer waits before it looks for new entries again.
-const sealPause = 750 * time.Millisecond
+const (
+	// sealPause is how long the sealer waits once it is woken, so that many entries are sealed at once.
+	sealPause = 750 * time.Millisecond
+
+	// sealPoll is how long it waits where nobody wakes it. It finds what a process has left that was killed.
+	sealPoll = 5 * time.Second
+)
 
 // maxChains is how many chains are looked at at a time.
 const maxChains = 100
@@ -27,6 +32,9 @@ type Sealer struct {
 	work   outbound.UnitOfWork
 	clock  outbound.Clock
 	keep   Retention
+	pause  time.Duration
+	poll   time.Duration
+	wakeup chan struct{} // holds one when there are new entries
 	panics atomic.Int64
 	oldest atomic.Pointer[time.Time] // since when the oldest entry waits; nil for none
 }
@@ -35,7 +43,15 @@ var _ inbound.AuditSealer = (*Sealer)(nil)
 
 // NewSealer returns the service.
 func NewSealer(work outbound.UnitOfWork, clock outbound.Clock, keep Retention) *Sealer {
-	return &Sealer{work: work, clock: clock, keep: keep}
+	return &Sealer{work: work, clock: clock, keep: keep, pause: sealPause, poll: sealPoll, wakeup: make(chan struct{}, 1)}
+}
+
+// Wake says that there are new entries.
+func (s *Sealer) Wake() {
+	select {
+	case s.wakeup <- struct{}{}:
+	default: // it is known
+	}
 }
 
 // Panics is how often it panicked.
@@ -43,7 +59,8 @@ func (s *Sealer) Panics() int64 { return s.panics.Load() }
 
 // Run seals until ctx ends.
 func (s *Sealer) Run(ctx context.Context, failed func(error)) {
-	for outbound.Sleep(ctx, sealPause) {
+	s.Wake() // another process may have left something
+	for s.await(ctx) {
 		err := inbound.RecoverPanic("seal the audit log", func() error { return s.Seal(ctx) })
 		if inbound.IsPanic(err) {
 			s.panics.Add(1)
@@ -51,6 +68,23 @@ func (s *Sealer) Run(ctx context.Context, failed func(error)) {
 		if err != nil && ctx.Err() == nil {
 			failed(err)
 		}
+		if err != nil || s.oldest.Load() != nil {
+			s.Wake()
+		}
+	}
+}
+
+// await sleeps until there may be entries to seal; false when ctx has ended.
+func (s *Sealer) await(ctx context.Context) bool {
+	timer := time.NewTimer(s.poll)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	case <-s.wakeup:
+		return outbound.Sleep(ctx, s.pause)
 	}
 }
 

@@ -129,11 +129,9 @@ func (r *recorder) operatorsEntry(c change) audit.Entry {
 }
 
 func newEntry(random outbound.Random, act audit.Act, log tenant.ID, on audit.Target, before, after domain.Facts, now time.Time) audit.Entry {
-	return audit.New(audit.ID(random.ID(audit.IDPrefix)), act, log, on, before, after, now, func() string {
-		var salt [audit.SaltBytes]byte
-		random.Fill(salt[:])
-		return hex.EncodeToString(salt[:])
-	})
+	var salt [audit.SaltBytes]byte
+	random.Fill(salt[:])
+	return audit.New(audit.ID(random.ID(audit.IDPrefix)), act, log, on, before, after, now, hex.EncodeToString(salt[:]))
 }
 
 // described is a record that says what it is.

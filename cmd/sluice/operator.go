@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/audit"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
@@ -35,5 +37,11 @@ func (p *program) operate(cmd *cobra.Command, do func(context.Context, operatorP
 		return err
 	}
 	defer closing(store, p.stderr)
-	return do(cmd.Context(), newOperatorPorts(store, cfg.letters(cfg.publicURL())))
+	changed := false
+	store.OnAudited(func() { changed = true })
+	err = do(cmd.Context(), newOperatorPorts(store, cfg.letters(cfg.publicURL())))
+	if changed { // nobody else learns of it; what is not sealed now, a gateway finds a few seconds later
+		_ = audit.NewSealer(store, system.Clock{}, audit.Retention(cfg.AuditRetention)).Seal(cmd.Context())
+	}
+	return err
 }

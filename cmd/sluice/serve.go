@@ -211,6 +211,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	}
 	a.watch.connect(g, memory)
 	a.store.OnEvents(g.Dispatcher.Wake)
+	a.store.OnAudited(g.Sealer.Wake)
 	return g, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"time"
 
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -27,40 +26,75 @@ func ParseHash(text string) (h Hash, ok bool) {
 	return Hash(bits), true
 }
 
-// digest hashes texts so that none can be mistaken for a part of another one.
-type digest struct{ hash.Hash }
-
-func newDigest() digest { return digest{sha256.New()} }
+// digest is what is hashed: texts, each behind its length, so that none can be mistaken for a part of another one.
+type digest []byte
 
 func (d digest) texts(all ...string) digest {
 	for _, text := range all {
-		d.number(int64(len(text)))
-		_, _ = d.Write([]byte(text)) // cannot fail
+		d = append(d.number(int64(len(text))), text...)
 	}
 	return d
 }
 
-func (d digest) number(n int64) { _ = binary.Write(d, binary.BigEndian, n) } // cannot fail
+func (d digest) number(n int64) digest { return binary.BigEndian.AppendUint64(d, uint64(n)) }
 
-func (d digest) sum() Hash { return Hash(d.Sum(nil)) }
+func (d digest) sum() Hash { return sha256.Sum256(d) }
 
-func (v Value) hash() Hash { return newDigest().texts(v.Salt, v.Name, v.Old, v.New).sum() }
+func (v Value) hash() Hash { return digest(nil).texts(v.Salt, v.Name, v.Old, v.New).sum() }
 
 // isErased says whether only its hash is left.
 func (v Value) isErased() bool { return v.Salt == "" && v.Old == "" && v.New == "" }
 
-// chained is the hash of an entry at a place behind the one with a hash.
-func (e Entry) chained(behind Hash, sequence int64) Hash {
-	d := newDigest().texts("sluice audit 1", string(behind[:]))
-	d.number(sequence)
-	d.texts(string(e.ID), string(e.Tenant))
-	d.number(e.At.UnixMilli())
-	d.texts(string(e.ActorKind), e.ActorID, e.Action, e.Target.Kind, e.Target.ID, e.RequestID)
-	d.number(int64(len(e.Values)))
-	for _, v := range e.Values {
-		d.texts(v.Name, string(v.Hash[:]))
+// saltOf derives the salt of a value from that of its entry. Who knows the one cannot tell the other.
+func saltOf(entry, value string) string {
+	salt := digest(nil).texts(entry, value).sum()
+	return hex.EncodeToString(salt[:SaltBytes])
+}
+
+// salted are the values with their own salts and hashes.
+func (e Entry) salted() []Value {
+	if e.Salt == "" {
+		return e.Values
 	}
-	return d.sum()
+	all := make([]Value, len(e.Values))
+	for i, v := range e.Values {
+		v.Salt = saltOf(e.Salt, v.Name)
+		v.Hash = v.hash()
+		all[i] = v
+	}
+	return all
+}
+
+// content is all that an entry says, with its values as hashes.
+func (e Entry) content(d digest) digest {
+	d = d.texts(string(e.ID), string(e.Tenant)).number(e.At.UnixMilli())
+	d = d.texts(string(e.ActorKind), e.ActorID, e.Action, e.Target.Kind, e.Target.ID, e.RequestID).number(int64(len(e.Values)))
+	for _, v := range e.salted() {
+		d = d.texts(v.Name, string(v.Hash[:]))
+	}
+	return d
+}
+
+// Digest is the hash of what an entry says. It stays the same when values are erased.
+func (e Entry) Digest() Hash { return e.content(nil).sum() }
+
+// Link is what a chain needs of an entry.
+type Link struct {
+	ID       ID
+	At       time.Time
+	Digest   Hash
+	Sequence int64 // its place, from 1; 0 until it is sealed
+	Hash     Hash  // zero until it is sealed
+}
+
+// chained is the hash of an entry at a place behind the one with a hash.
+func chained(behind Hash, sequence int64, entry Hash) Hash {
+	return digest(nil).texts("sluice audit 2", string(behind[:])).number(sequence).texts(string(entry[:])).sum()
+}
+
+// chainedFirst is the same as the first development versions had it.
+func (e Entry) chainedFirst(behind Hash) Hash {
+	return e.content(digest(nil).texts("sluice audit 1", string(behind[:])).number(e.Sequence)).sum()
 }
 
 // Head is where a chain ends, and where what is kept of it begins. It is kept apart from the entries, so that the
@@ -80,11 +114,11 @@ type Anchor struct {
 }
 
 // Seal puts entries, in their order, at the end of the chain.
-func (h *Head) Seal(entries []Entry) {
-	for i := range entries {
+func (h *Head) Seal(next []Link) {
+	for i := range next {
 		h.Sequence++
-		h.Hash = entries[i].chained(h.Hash, h.Sequence)
-		entries[i].Sequence, entries[i].Hash = h.Sequence, h.Hash
+		h.Hash = chained(h.Hash, h.Sequence, next[i].Digest)
+		next[i].Sequence, next[i].Hash = h.Sequence, h.Hash
 	}
 }
 
@@ -169,9 +203,20 @@ func (v *Verifier) Next(e Entry) {
 	v.Checked++
 	if missing := e.Sequence - v.sequence - 1; missing > 0 {
 		v.fail(v.sequence+1, "", "%d missing before entry %d", missing, e.Sequence)
-	} else if e.chained(v.hash, e.Sequence) != e.Hash {
+	} else if chained(v.hash, e.Sequence, e.Digest()) != e.Hash && e.chainedFirst(v.hash) != e.Hash {
 		v.fail(e.Sequence, e.ID, "it is not what was chained here: it was altered, or stood elsewhere")
 	}
+	if e.Salt == "" {
+		v.checkHashes(e)
+	}
+	if v.known != nil && v.known.is(e.Sequence, e.Hash) {
+		v.isKnown = true
+	}
+	v.sequence, v.hash = e.Sequence, e.Hash
+}
+
+// checkHashes checks values that have hashes of their own.
+func (v *Verifier) checkHashes(e Entry) {
 	for _, value := range e.Values {
 		switch {
 		case value.isErased():
@@ -180,10 +225,6 @@ func (v *Verifier) Next(e Entry) {
 			v.fail(e.Sequence, e.ID, "%s was altered", value.Name)
 		}
 	}
-	if v.known != nil && v.known.is(e.Sequence, e.Hash) {
-		v.isKnown = true
-	}
-	v.sequence, v.hash = e.Sequence, e.Hash
 }
 
 // Finish compares the end of the chain with its head.

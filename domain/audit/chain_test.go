@@ -18,16 +18,28 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // chain is a sealed chain of some entries.
 func chain(n int) (audit.Head, []audit.Entry) {
-	head, salt := audit.Head{Tenant: "tenant_1"}, 0
+	head := audit.Head{Tenant: "tenant_1"}
 	var all []audit.Entry
 	for i := range n {
 		act := audit.Act{Actor: audit.Actor{Kind: audit.ByKey, ID: "key_1", Name: "Ännas key", Subject: "anna"}, Action: "changeWorkflow", RequestID: "req", Address: "192.0.2.1"}
 		all = append(all, audit.New(audit.ID(fmt.Sprintf("aud_%d", i)), act, "tenant_1", audit.Target{Kind: "workflow", ID: "wf_1"},
 			domain.Facts{"name": domain.TextFact(`"a"`), "same": domain.TextFact("1")}, domain.Facts{"name": domain.TextFact(`"b"`), "same": domain.TextFact("1"), "more": domain.TextFact("2")},
-			noon.Add(time.Duration(i)*time.Second), func() string { salt++; return fmt.Sprintf("%032d", salt) }))
+			noon.Add(time.Duration(i)*time.Second), fmt.Sprintf("%032d", i)))
 	}
-	head.Seal(all)
+	seal(&head, all)
 	return head, all
+}
+
+// seal puts entries at the end of a chain.
+func seal(head *audit.Head, all []audit.Entry) {
+	links := make([]audit.Link, len(all))
+	for i, e := range all {
+		links[i].Digest = e.Digest()
+	}
+	head.Seal(links)
+	for i, l := range links {
+		all[i].Sequence, all[i].Hash = l.Sequence, l.Hash
+	}
 }
 
 func verify(head audit.Head, known *audit.Hash, all []audit.Entry) []string {
@@ -71,10 +83,29 @@ func TestVerificationFindsWhatWasDone(t *testing.T) {
 		"a value that was altered": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
 			all[2].Values[3].New = `"c"`
 			return all
-		}, []string{"entry 3 (aud_2): changes.more was altered"}},
+		}, []string{"entry 3 (aud_2): it is not what was chained here: it was altered, or stood elsewhere"}},
+		"a salt that was altered": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
+			all[2].Salt += "0"
+			return all
+		}, []string{"entry 3 (aud_2): it is not what was chained here: it was altered, or stood elsewhere"}},
+		"a value that was altered beside one that was erased": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
+			all[2].Erase(func(text string) bool { return text == "2" })
+			all[2].Values[0].New = `"c"`
+			return all
+		}, []string{"entry 3 (aud_2): actor.name was altered"}},
 		"a value whose hash was altered with it": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
 			_, other := chain(5)
+			for _, e := range []*audit.Entry{&all[2], &other[3]} {
+				e.Erase(func(text string) bool { return text == "2" })
+			}
 			all[2].Values[0] = other[3].Values[0]
+			return all
+		}, []string{"entry 3 (aud_2): it is not what was chained here: it was altered, or stood elsewhere"}},
+		"an entry without its salt, whose values were blanked": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
+			all[2].Salt = ""
+			for i := range all[2].Values {
+				all[2].Values[i] = audit.Value{Name: all[2].Values[i].Name}
+			}
 			return all
 		}, []string{"entry 3 (aud_2): it is not what was chained here: it was altered, or stood elsewhere"}},
 		"an actor that was altered": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
@@ -93,9 +124,8 @@ func TestVerificationFindsWhatWasDone(t *testing.T) {
 			"entry 4 (aud_3): it is not what was chained here: it was altered, or stood elsewhere",
 		}},
 		"values that were erased": {func(_ *audit.Head, all []audit.Entry) []audit.Entry {
-			for i := range all[1].Values {
-				v := &all[1].Values[i]
-				v.Old, v.New, v.Salt = "", "", ""
+			if erased := all[1].Erase(func(string) bool { return true }); erased != 5 || all[1].Salt != "" {
+				return nil
 			}
 			return all
 		}, []string{}},
@@ -110,7 +140,7 @@ func TestVerificationFindsWhatWasDone(t *testing.T) {
 		"an entry was added behind the end": {func(head *audit.Head, all []audit.Entry) []audit.Entry {
 			forged := *head
 			more := []audit.Entry{all[0]}
-			forged.Seal(more)
+			seal(&forged, more)
 			return append(all, more...)
 		}, []string{"there are entries behind the end of the chain, which is entry 5"}},
 	} {
@@ -121,6 +151,52 @@ func TestVerificationFindsWhatWasDone(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What is left when a value was erased is nothing from which it could be guessed.
+func TestNothingTellsWhatWasErased(t *testing.T) {
+	_, all := chain(1)
+	e := all[0]
+	before := e.Digest()
+	if e.Erase(func(text string) bool { return text == `"anna"` }) != 1 {
+		t.Fatalf("%+v", e.Values)
+	}
+	salts := map[string]bool{"": true, all[0].Salt: true}
+	for _, v := range e.Values {
+		if v.Name == "actor.subject" {
+			if v != (audit.Value{Name: v.Name, Hash: v.Hash}) {
+				t.Errorf("%+v", v)
+			}
+			continue
+		}
+		if salts[v.Salt] {
+			t.Errorf("%s has the salt %q, which another one has, or had", v.Name, v.Salt)
+		}
+		salts[v.Salt] = true
+	}
+	if e.Salt != "" || e.Digest() != before || all[0].Salt == "" {
+		t.Error(e.Salt, e.Digest(), before)
+	}
+	if e.Erase(func(text string) bool { return text == `"anna"` }) != 0 || e.Erase(func(string) bool { return true }) != 4 || e.Digest() != before {
+		t.Errorf("%+v", e)
+	}
+}
+
+// Development versions after 0.1.0 chained entries by another formula.
+func TestAChainOfTheFirstFormulaGoesOnWithTheSecond(t *testing.T) {
+	hash, _ := audit.ParseHash("f3810947ab39db03c317dada2d03cf0201bdd7016b12dd28792ce731afa494ad")
+	head := audit.Head{Tenant: "tenant_1", Sequence: 1, Hash: hash}
+	_, all := chain(2)
+	all[0].Sequence, all[0].Hash = 1, hash
+	rest := all[1:]
+	seal(&head, rest)
+	if told := verify(head, nil, all); len(told) > 0 {
+		t.Error(told)
+	}
+	all[0].ActorID = "key_2"
+	if told := verify(head, nil, all); len(told) != 1 {
+		t.Error(told)
 	}
 }
 
@@ -135,7 +211,7 @@ func TestAHeadThatWasExportedFindsAChainThatWasMadeAnew(t *testing.T) {
 	}
 	shorter := audit.Head{Tenant: head.Tenant}
 	cut := all[:4]
-	shorter.Seal(cut)
+	seal(&shorter, cut)
 	if told := verify(shorter, nil, cut); len(told) > 0 {
 		t.Error("with the database alone it cannot be seen", told)
 	}

@@ -69,7 +69,8 @@ type Target struct {
 }
 
 // Entry is one change. Who it was, from where and what changed are values: each enters the chain by a salted hash, so
-// that it can be erased and the chain still holds.
+// that it can be erased and the chain still holds. The salts are derived from that of the entry, until a value is
+// erased: then the entry's is forgotten, and each value that is left has its own.
 type Entry struct {
 	ID        ID
 	Tenant    tenant.ID // empty in the operator's log
@@ -79,6 +80,7 @@ type Entry struct {
 	Action    string
 	Target    Target
 	RequestID string
+	Salt      string // hex; empty once a value was erased
 	Values    []Value
 	Sequence  int64 // its place in the chain, from 1; 0 until it is sealed
 	Hash      Hash  // zero until it is sealed
@@ -89,8 +91,8 @@ type Value struct {
 	Name string // one of the names below, or changePrefix and the name of a field
 	Old  string // JSON; empty where there was none
 	New  string // JSON; empty where there is none
-	Salt string // hex; empty once it is erased
-	Hash Hash
+	Salt string // hex; empty once it is erased, and while its entry has one
+	Hash Hash   // zero while its entry has a salt
 }
 
 // Unreadable stands for the values of an entry of which nothing can be read but a text. It has no hash, and so the entry
@@ -112,23 +114,18 @@ type Change struct {
 	New   string // JSON; empty where there is none
 }
 
-// SaltBytes is how many random bytes salt a value.
+// SaltBytes is how long a salt is.
 const SaltBytes = 16
 
 // New makes the entry of an act on a target in the log of a tenant, or in the operator's, which has none. Of the target
-// before and after are known: before is nil for one that was made, and after for one that was removed. salt draws the salt of a value, in hexadecimal digits.
-func New(id ID, a Act, log tenant.ID, on Target, before, after domain.Facts, now time.Time, salt func() string) Entry {
+// before and after are known: before is nil for one that was made, and after for one that was removed. salt is random: SaltBytes, in hexadecimal digits.
+func New(id ID, a Act, log tenant.ID, on Target, before, after domain.Facts, now time.Time, salt string) Entry {
 	e := Entry{
-		ID: id, Tenant: log, At: now, ActorKind: a.Actor.Kind, ActorID: a.Actor.ID, Action: a.Action, Target: on, RequestID: a.RequestID,
-	}
-	add := func(name, old, fresh string) {
-		v := Value{Name: name, Old: old, New: fresh, Salt: salt()}
-		v.Hash = v.hash()
-		e.Values = append(e.Values, v)
+		ID: id, Tenant: log, At: now, ActorKind: a.Actor.Kind, ActorID: a.Actor.ID, Action: a.Action, Target: on, RequestID: a.RequestID, Salt: salt,
 	}
 	for _, said := range []struct{ name, text string }{{actorName, a.Actor.Name}, {actorSubject, a.Actor.Subject}, {address, a.Address}} {
 		if said.text != "" {
-			add(said.name, "", quote(said.text))
+			e.Values = append(e.Values, Value{Name: said.name, New: quote(said.text)})
 		}
 	}
 	names := slices.Collect(maps.Keys(before))
@@ -140,7 +137,7 @@ func New(id ID, a Act, log tenant.ID, on Target, before, after domain.Facts, now
 	slices.Sort(names)
 	for _, name := range names {
 		if before[name] != after[name] {
-			add(changePrefix+name, before[name].String(), after[name].String())
+			e.Values = append(e.Values, Value{Name: changePrefix + name, Old: before[name].String(), New: after[name].String()})
 		}
 	}
 	return e
@@ -186,12 +183,15 @@ type Filter struct {
 // Erase leaves only the hashes of values that are to be forgotten, and says how many those are: of an entry that is
 // chained, too, the chain still holds.
 func (e *Entry) Erase(forget func(json string) bool) (erased int) {
-	for i := range e.Values {
-		v := &e.Values[i]
-		if !v.isErased() && (v.Old != "" && forget(v.Old) || v.New != "" && forget(v.New)) {
+	values := slices.Clone(e.salted())
+	for i := range values {
+		if v := &values[i]; v.Old != "" && forget(v.Old) || v.New != "" && forget(v.New) {
 			v.Old, v.New, v.Salt = "", "", ""
 			erased++
 		}
+	}
+	if erased > 0 {
+		e.Salt, e.Values = "", values
 	}
 	return erased
 }

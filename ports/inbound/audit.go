@@ -35,8 +35,12 @@ type AuditChains interface {
 
 // AuditSealer chains entries.
 type AuditSealer interface {
-	// Run seals what is new, within a second, until ctx ends. failed learns of every error, after which it goes on.
+	// Run seals what is new, within a second of Wake, until ctx ends. failed learns of every error, after which it goes on.
 	Run(ctx context.Context, failed func(error))
+
+	// Wake says that there are new entries. What nobody tells, such as what a process has left that was killed, Run finds
+	// a few seconds later.
+	Wake()
 
 	// Panics is how often it panicked and went on.
 	Panics() int64

@@ -52,10 +52,10 @@ type AuditSealing interface {
 
 	// Next returns at most limit entries that are not sealed, the oldest first, without those that another unit is
 	// changing. They belong to the unit until it ends.
-	Next(ctx context.Context, owner tenant.ID, limit int) ([]audit.Entry, error)
+	Next(ctx context.Context, owner tenant.ID, limit int) ([]audit.Link, error)
 
 	// Seal keeps the place and the hash of entries, which Next returned in this unit, and the head, which the unit holds.
-	Seal(ctx context.Context, head audit.Head, entries []audit.Entry) error
+	Seal(ctx context.Context, head audit.Head, links []audit.Link) error
 }
 
 // AuditBacklog says since when entries of a tenant wait to be sealed.

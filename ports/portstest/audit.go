@@ -23,7 +23,7 @@ func entry(owner tenant.ID, second int, edit func(*audit.Act, *audit.Target)) au
 		edit(&act, &on)
 	}
 	return audit.New(audit.ID(newID(audit.IDPrefix)), act, owner, on, domain.Facts{"name": domain.TextFact(`"a\u0000"`)}, domain.Facts{"name": domain.TextFact(`"b"`)},
-		noon.Add(time.Duration(second)*time.Second), func() string { return newID("salt") })
+		noon.Add(time.Duration(second)*time.Second), newID("salt"))
 }
 
 func (f fixture) audited(entries ...audit.Entry) {
@@ -110,9 +110,9 @@ func auditLog(t *testing.T, open OpenStore) {
 			for _, sealed := range []bool{false, true} {
 				if sealed {
 					head := audit.Head{Tenant: owner}
-					one := []audit.Entry{want}
+					one := []audit.Link{{Digest: want.Digest()}}
 					head.Seal(one)
-					want = one[0]
+					want.Sequence, want.Hash = one[0].Sequence, one[0].Hash
 					f.seal(owner, 10)
 				}
 				f.newest(func(ctx context.Context, st outbound.Stores) error {

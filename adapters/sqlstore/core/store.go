@@ -23,7 +23,8 @@ type Store struct {
 	migrator       Migrator
 	notices        Notices
 	watchers       watchers
-	events         eventSignal
+	events         signal
+	audited        signal
 	lists          Lists
 	pages          pages
 	writes         writeCheck
@@ -175,7 +176,9 @@ func (s *Store) ReadPlainly(ctx context.Context, what string, dest any, query st
 func (s *Store) Statements(ctx context.Context, fn func(*Unit) error) error {
 	u := &Unit{pool: s.writer, store: s, writing: true}
 	defer func() { s.writer.prepare(ctx, u.unprepared) }()
-	return s.probeOnError(ctx, fn(u))
+	err := fn(u)
+	u.publish() // where it failed, too: it may have taken effect all the same
+	return s.probeOnError(ctx, err)
 }
 
 // mapReadError translates the error of a read: one that waited for a lock for too long is to

@@ -28,6 +28,7 @@ type Unit struct {
 	touched    []tenant.ID // whose keys, settings or custom nodes it changes
 	raised     bool        // it has raised the required level
 	eventful   bool        // there is something to tell to webhook endpoints
+	audited    bool        // it has added entries to the audit log
 	erased     bool        // something was removed of which nothing may be left
 
 	followed    *tenantSet      // whose lists somebody followed when it began
@@ -52,6 +53,9 @@ func (u *Unit) Level() process.Level { return u.store.Level }
 // NoteEvents says that there may be something to send to webhook endpoints once the unit has committed.
 func (u *Unit) NoteEvents() { u.eventful = true }
 
+// NoteAudited says that there are entries to seal once the unit has committed.
+func (u *Unit) NoteAudited() { u.audited = true }
+
 // NoteErased says that of what was removed nothing may be left in the files of the database once the unit has committed.
 func (u *Unit) NoteErased() { u.erased = true }
 
@@ -59,6 +63,7 @@ func (u *Unit) NoteErased() { u.erased = true }
 func (u *Unit) publish() {
 	u.store.watchers.notify(u.touched)
 	u.store.events.notify(u.eventful)
+	u.store.audited.notify(u.audited)
 	if u.erased && u.store.OnErased != nil {
 		u.store.OnErased()
 	}

@@ -73,11 +73,11 @@ func arrays(entries []sqlstore.TriggerEntry, columns int) []any {
 
 // insertTriggers adds a batch with one statement.
 func insertTriggers(entries []sqlstore.TriggerEntry) (statement string, args []any) {
-	answers, active := make(pq.ByteaArray, len(entries)), make(pq.BoolArray, len(entries))
+	answers, digests, active := make(pq.ByteaArray, len(entries)), make(pq.ByteaArray, len(entries)), make(pq.BoolArray, len(entries))
 	for i, e := range entries {
-		answers[i], active[i] = e.Answer, e.State.Active
+		answers[i], digests[i], active[i] = e.Answer, e.Digest, e.State.Active
 	}
-	return insertTriggersSQL, append(arrays(entries, len(entryColumns)), answers, active, domain.IdempotencyRetention.Seconds())
+	return insertTriggersSQL, append(arrays(entries, len(entryColumns)), answers, digests, active, domain.IdempotencyRetention.Seconds())
 }
 
 // addedTriggers selects those of a batch that are there.
