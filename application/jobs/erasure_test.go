@@ -119,7 +119,6 @@ func (d *env) fill(entity string, sub tenant.SubTenantID) {
 		if err != nil {
 			return err
 		}
-		salt := func() string { return newID[string]("salt") }
 		target := audit.Target{Kind: "embedTokens", ID: "x"}
 		facts := domain.Facts{"subject": domain.TextFact(quoted(about)), "other": domain.TextFact(`"stays"`)}
 		act := audit.Act{Actor: audit.Actor{Kind: audit.ByKey, ID: "key_1", Subject: about}, Action: "revokeEmbedTokens"}
@@ -143,7 +142,7 @@ func (d *env) fill(entity string, sub tenant.SubTenantID) {
 			})),
 			st.Runs.Jobs.Insert(ctx, earlier), earlier.Cancel(before), st.Runs.Jobs.Update(ctx, earlier),
 			st.APIKeys.Insert(ctx, token),
-			st.Audit.Log.Append(ctx, audit.New(newID[audit.ID](audit.IDPrefix), act, d.Owner, target, nil, facts, before, salt), audit.New(newID[audit.ID](audit.IDPrefix), act, "", target, nil, operators, before, salt)),
+			st.Audit.Log.Append(ctx, audit.New(newID[audit.ID](audit.IDPrefix), act, d.Owner, target, nil, facts, before, "salt_1"), audit.New(newID[audit.ID](audit.IDPrefix), act, "", target, nil, operators, before, "salt_2")),
 		)
 	})
 }

@@ -83,7 +83,7 @@ func TestAnAuditLogThatWasTamperedWithIsFound(t *testing.T) {
 			"nothing, with a head":               {head: known},
 			"nothing, with a head's number":      {head: "8:" + known},
 			"what was removed before its time":   {do: []string{`UPDATE audit_heads SET pruned_seq = 2, pruned_hash = (SELECT hash FROM audit_entries WHERE tenant_id = $owner AND seq = 2), pruned_at = (SELECT at FROM audit_entries WHERE tenant_id = $owner AND seq = 2) WHERE tenant_id = $owner`, `DELETE FROM audit_entries WHERE tenant_id = $owner AND seq <= 2`}, said: "removed before their time"},
-			"a value that was altered":           {do: []string{`UPDATE audit_entries SET said = replace(said, 'n3', 'x3') WHERE tenant_id = $owner`}, said: "changes.name was altered"},
+			"a value that was altered":           {do: []string{`UPDATE audit_entries SET said = replace(said, 'n3', 'x3') WHERE tenant_id = $owner`}, said: "entry 6 ("},
 			"values that cannot be read":         {do: []string{`UPDATE audit_entries SET said = 'x' WHERE tenant_id = $owner AND seq = 5`}, said: "changes.unreadable was altered"},
 			"an actor that was altered":          {do: []string{`UPDATE audit_entries SET actor_id = 'key_other' WHERE tenant_id = $owner AND seq = 5`}, said: "entry 5"},
 			"a time that was altered":            {do: []string{`UPDATE audit_entries SET at = (SELECT at FROM audit_entries WHERE tenant_id = $owner AND seq = 1) WHERE tenant_id = $owner AND seq = 5`}, said: "entry 5"},

@@ -201,13 +201,11 @@ func (v *Verifier) fail(sequence int64, entry ID, format string, args ...any) {
 // Next checks an entry. After a problem it goes on from what the entry says of itself, so that each is told once.
 func (v *Verifier) Next(e Entry) {
 	v.Checked++
+	told := v.checkHashes(e)
 	if missing := e.Sequence - v.sequence - 1; missing > 0 {
 		v.fail(v.sequence+1, "", "%d missing before entry %d", missing, e.Sequence)
-	} else if chained(v.hash, e.Sequence, e.Digest()) != e.Hash && e.chainedFirst(v.hash) != e.Hash {
+	} else if !told && chained(v.hash, e.Sequence, e.Digest()) != e.Hash && e.chainedFirst(v.hash) != e.Hash {
 		v.fail(e.Sequence, e.ID, "it is not what was chained here: it was altered, or stood elsewhere")
-	}
-	if e.Salt == "" {
-		v.checkHashes(e)
 	}
 	if v.known != nil && v.known.is(e.Sequence, e.Hash) {
 		v.isKnown = true
@@ -215,16 +213,21 @@ func (v *Verifier) Next(e Entry) {
 	v.sequence, v.hash = e.Sequence, e.Hash
 }
 
-// checkHashes checks values that have hashes of their own.
-func (v *Verifier) checkHashes(e Entry) {
+// checkHashes checks values that have hashes of their own, and says whether it told of one.
+func (v *Verifier) checkHashes(e Entry) (told bool) {
+	if e.Salt != "" {
+		return false
+	}
 	for _, value := range e.Values {
 		switch {
 		case value.isErased():
 			v.Erased++
 		case value.hash() != value.Hash:
 			v.fail(e.Sequence, e.ID, "%s was altered", value.Name)
+			told = true
 		}
 	}
+	return told
 }
 
 // Finish compares the end of the chain with its head.
