@@ -3,7 +3,6 @@
 package console
 
 import (
-	"bytes"
 	"compress/gzip"
 	"embed"
 	"fmt"
@@ -28,10 +27,11 @@ const prefix = "/console/"
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self' data:; connect-src 'self'; " +
 	"worker-src 'self'; frame-ancestors %s; base-uri 'none'; form-action 'self'"
 
-// file is one of the built files, as it lies in the binary.
+// file is one of the built files. Its encodings are named by where they lie in the binary, and read when they are
+// served: most processes never show a page.
 type file struct {
 	contentType    string
-	brotli, zipped []byte
+	brotli, zipped string
 	isNamed        bool // by its content, so that it never changes
 }
 
@@ -51,11 +51,7 @@ func New(public func() string) Pages {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := embedded.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		c.add(strings.TrimPrefix(name, "dist/"), content)
+		c.add(name)
 		return nil
 	})
 	if err == nil {
@@ -75,9 +71,9 @@ func New(public func() string) Pages {
 }
 
 // add takes a file in one of its encodings.
-func (c *console) add(name string, content []byte) {
-	encoding := path.Ext(name)
-	name = strings.TrimSuffix(name, encoding)
+func (c *console) add(location string) {
+	encoding := path.Ext(location)
+	name := strings.TrimSuffix(strings.TrimPrefix(location, "dist/"), encoding)
 	f := c.files[name]
 	f.contentType, f.isNamed = mime.TypeByExtension(path.Ext(name)), strings.HasPrefix(name, "assets/")
 	switch path.Ext(name) {
@@ -87,15 +83,19 @@ func (c *console) add(name string, content []byte) {
 		f.contentType = "image/svg+xml"
 	}
 	if encoding == ".br" {
-		f.brotli = content
+		f.brotli = location
 	} else {
-		f.zipped = content
+		f.zipped = location
 	}
 	c.files[name] = f
 }
 
-func unzip(content []byte) (string, error) {
-	r, err := gzip.NewReader(bytes.NewReader(content))
+func unzip(location string) (string, error) {
+	content, err := embedded.Open(location)
+	if err != nil {
+		return "", err
+	}
+	r, err := gzip.NewReader(content)
 	if err != nil {
 		return "", err
 	}
@@ -150,20 +150,24 @@ func (f file) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", f.contentType)
 	h.Add("Vary", "Accept-Encoding")
 	taken := r.Header.Values("Accept-Encoding")
-	content := f.brotli
+	var content []byte
+	var err error
 	switch {
 	case takes(taken, "br"):
 		h.Set("Content-Encoding", "br")
+		content, err = embedded.ReadFile(f.brotli)
 	case takes(taken, "gzip"):
 		h.Set("Content-Encoding", "gzip")
-		content = f.zipped
+		content, err = embedded.ReadFile(f.zipped)
 	default:
-		text, err := unzip(f.zipped)
-		if err != nil {
-			http.Error(w, "The file cannot be read.", http.StatusInternalServerError)
-			return
-		}
+		var text string
+		text, err = unzip(f.zipped)
 		content = []byte(text)
+	}
+	if err != nil {
+		h.Del("Content-Encoding")
+		http.Error(w, "The file cannot be read.", http.StatusInternalServerError)
+		return
 	}
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	_, _ = w.Write(content) // a client that is gone reads no answer

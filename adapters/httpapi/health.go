@@ -31,8 +31,8 @@ func (a *API) serveOpen(healthOnly bool) {
 	if healthOnly {
 		return
 	}
-	get("/openapi.yaml", description("application/yaml; charset=utf-8", openapi.YAML()))
-	get("/openapi.json", description("application/json; charset=utf-8", openapi.JSON()))
+	get("/openapi.yaml", description("application/yaml; charset=utf-8", openapi.YAML))
+	get("/openapi.json", description("application/json; charset=utf-8", openapi.JSON))
 	get("/docs", func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "/docs/") })
 	get("/docs/*file", a.documentation(http.StripPrefix("/docs", docs.Handler())))
 }
@@ -71,6 +71,7 @@ func (a *API) readiness(c *gin.Context) {
 	}
 }
 
-func description(contentType string, text []byte) gin.HandlerFunc {
-	return func(c *gin.Context) { c.Data(http.StatusOK, contentType, text) }
+// description makes its text when somebody asks for it: few do, and one takes many times its size to make.
+func description(contentType string, text func() []byte) gin.HandlerFunc {
+	return func(c *gin.Context) { c.Data(http.StatusOK, contentType, text()) }
 }

@@ -15,8 +15,8 @@ var document []byte
 // YAML returns the document as it was written. The bytes must not be changed.
 func YAML() []byte { return document }
 
-// JSON returns the document in JSON, members sorted by name. The bytes are made once
-// and must not be changed.
+// JSON returns the document in JSON, members sorted by name. The bytes are made once, at the
+// first call, and must not be changed.
 func JSON() []byte { return converted() }
 
 var converted = sync.OnceValue(func() []byte {
