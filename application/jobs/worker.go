@@ -21,9 +21,10 @@ const (
 	// batch that cannot be dealt with is tried again after it.
 	lease = 10 * time.Second
 
-	// idlePause is slept when nobody has a job, and the most that is slept after a batch, which
-	// is as long as it took: the database is there for others, too.
-	idlePause = time.Second
+	// idlePause is slept when there is no job, and maxPause after a failure. It is also the most that is slept
+	// after a batch, which is as long as it took: the database is there for others, too.
+	idlePause = 2 * time.Second
+	maxPause  = time.Second
 
 	// maxBatch and maxBatchBytes bound how many runs one unit of work deals with, and how large
 	// they are as they are stored. The first is dealt with however large.
@@ -68,8 +69,11 @@ func (w *Worker) Run(ctx context.Context, failed func(error)) {
 		if err != nil && ctx.Err() == nil {
 			failed(err)
 		}
-		if pause = idlePause; worked && err == nil {
-			pause = min(time.Since(began), idlePause)
+		switch pause = idlePause; {
+		case err != nil:
+			pause = maxPause
+		case worked:
+			pause = min(time.Since(began), maxPause)
 		}
 	}
 }
@@ -77,6 +81,14 @@ func (w *Worker) Run(ctx context.Context, failed func(error)) {
 // Step deals with a batch of the job that has waited longest; worked is false when there is none.
 // What is wrong with a single run, and a job that cannot be read, goes to failed.
 func (w *Worker) Step(ctx context.Context, failed func(error)) (worked bool, err error) {
+	var waits bool
+	err = w.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		waits, err = st.Runs.JobQueue.Waits(ctx)
+		return err
+	})
+	if err != nil || !waits {
+		return false, err
+	}
 	var claimed outbound.ClaimedJob
 	err = w.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		claimed, err = st.Runs.JobQueue.Claim(ctx, lease)

@@ -27,7 +27,7 @@ const (
 
 	// pollInterval is how long the loops sleep at most, so that what happens in another
 	// process is found soon.
-	pollInterval = time.Second
+	pollInterval = 1500 * time.Millisecond
 )
 
 // sendLimits are how many messages a process sends at the same time.
@@ -84,7 +84,7 @@ func (d *Dispatcher) WithCredentials(credentials outbound.Credentials) *Dispatch
 }
 
 // Run brings events to endpoints until ctx ends. While there is nothing to do, it costs
-// two reads a second.
+// two reads each pollInterval.
 func (d *Dispatcher) Run(ctx context.Context, failed func(error)) {
 	var reporting sync.Mutex
 	report := func(err error) {

@@ -143,7 +143,7 @@ func TestTheDispatcherEndsWhenWhatItSendsHasEnded(t *testing.T) {
 }
 
 // The loops of another process get no signal.
-func TestAnEventOfAnotherProcessIsFoundWithinASecond(t *testing.T) {
+func TestAnEventOfAnotherProcessIsFoundByTheNextLook(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		to := h.endpoint("a")
 		end := h.run()
@@ -152,7 +152,7 @@ func TestAnEventOfAnotherProcessIsFoundWithinASecond(t *testing.T) {
 			time.Sleep(1234 * time.Millisecond)
 			happened := time.Now()
 			h.happen(event.RunFailed)
-			time.Sleep(time.Second + 5*time.Millisecond)
+			time.Sleep(1505 * time.Millisecond)
 			at := h.times()[to.URL()]
 			if len(at) == 0 || at[len(at)-1].Before(happened) {
 				t.Error("it did not arrive")

@@ -101,9 +101,9 @@ func TestTheSendLoopActsWhenThereMayBeSomethingToDo(t *testing.T) {
 		script
 		want observed
 	}{
-		"nothing is ever due: a look each second": {
-			script{lasts: 2100 * ms, find: func(int, time.Duration) found { return found{next: never} }},
-			observed{Looks: 3, Ended: 2100 * ms},
+		"nothing is ever due: a look each second and a half": {
+			script{lasts: 3100 * ms, find: func(int, time.Duration) found { return found{next: never} }},
+			observed{Looks: 3, Ended: 3100 * ms},
 		},
 		"something is due soon: then": {
 			script{lasts: 900 * ms, takes: always(0), find: func(claims int, _ time.Duration) found {

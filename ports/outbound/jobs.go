@@ -41,6 +41,9 @@ type JobRepository interface {
 // JobQueue leases jobs to processes. It is for the gateway itself, and not scoped to one tenant;
 // its times are by the clock of the database.
 type JobQueue interface {
+	// Waits says whether Claim would find a job, for less than that costs.
+	Waits(ctx context.Context) (bool, error)
+
 	// Claim leases a running job of an active tenant for a time, the one that has waited longest
 	// first; none when there is none that nobody has. Two units never claim the same one. A lease
 	// only keeps others from the same work: what a process does whose lease has ended counts as

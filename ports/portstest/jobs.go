@@ -156,6 +156,25 @@ func JobRepository(t *testing.T, open OpenStore) {
 			}
 		},
 		"one job of a tenant runs at a time": jobsOneAtATime,
+		"a look says whether a job waits": func(f fixture) {
+			waits := func(want bool) {
+				f.Helper()
+				f.newest(func(ctx context.Context, st outbound.Stores) error {
+					got, err := st.Runs.JobQueue.Waits(ctx)
+					if got != want {
+						f.Errorf("it says %t", got)
+					}
+					return err
+				})
+			}
+			waits(false)
+			owner := f.tenant().ID()
+			f.started(owner)
+			f.job(f.newJob(tenant.All(owner), job.Cancel, run.Filter{}))
+			waits(true)
+			f.claimJob(time.Minute)
+			waits(false)
+		},
 		"of jobs that are begun at the same time one begins": func(f fixture) {
 			owner := f.tenant().ID()
 			f.started(owner)

@@ -338,16 +338,25 @@ func (s jobs) Sweep(ctx context.Context, before time.Time, limit int) (int, erro
 	return int(notes + n), err
 }
 
+// freeJobs are the jobs that nobody has.
+func (s jobs) freeJobs() string {
+	return ` FROM jobs WHERE status = 'running' AND leased_until <= ` + s.store.dialect.Clock + core.HasLevel("jobs", s.Level()) + `
+			AND EXISTS (SELECT 1 FROM tenants t WHERE t.id = jobs.tenant_id AND t.status = 'active')`
+}
+
+// Waits looks in an index.
+func (s jobs) Waits(ctx context.Context) (some bool, err error) {
+	err = s.ReadRow(ctx, "look for a job", &some, `SELECT EXISTS (SELECT 1`+s.freeJobs()+`)`)
+	return some, err
+}
+
 // Claim takes turns: an update of a job lets those go first that have waited since before it.
 func (s jobs) Claim(ctx context.Context, period time.Duration) (claimed outbound.ClaimedJob, err error) {
 	var row struct {
 		jobRow
 		Now core.Instant `db:"now"`
 	}
-	clock := s.store.dialect.Clock
-	err = s.ReadRow(ctx, "find a job", &row, `SELECT `+jobColumns+`, `+clock+` AS now FROM jobs
-		WHERE status = 'running' AND leased_until <= `+clock+core.HasLevel("jobs", s.Level())+`
-			AND EXISTS (SELECT 1 FROM tenants t WHERE t.id = jobs.tenant_id AND t.status = 'active')
+	err = s.ReadRow(ctx, "find a job", &row, `SELECT `+jobColumns+`, `+s.store.dialect.Clock+` AS now`+s.freeJobs()+`
 		ORDER BY leased_until, tenant_id LIMIT 1`+s.store.dialect.ClaimRows)
 	if errors.Is(err, sql.ErrNoRows) {
 		return claimed, nil
