@@ -20,7 +20,8 @@ type auditLog struct{ *unit }
 var _ outbound.AuditLog = auditLog{}
 
 const (
-	saidColumns  = `tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id, said`
+	actColumns   = `tenant_id, id, at, actor_kind, actor_id, action, target_kind, target_id, request_id`
+	saidColumns  = actColumns + `, said`
 	auditColumns = saidColumns + `, seq, hash`
 )
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
@@ -103,7 +102,7 @@ type waitingRow struct {
 // Next reads entries that wait. Values that are being erased are waited for, in that their entries are left out.
 func (s auditSealing) Next(ctx context.Context, owner tenant.ID, limit int) ([]audit.Link, error) {
 	var rows []waitingRow
-	err := s.ReadRows(ctx, "read entries to seal", &rows, `SELECT `+strings.Replace(saidColumns, "said", "CASE WHEN digest IS NULL THEN said ELSE '' END AS said", 1)+`, digest
+	err := s.ReadRows(ctx, "read entries to seal", &rows, `SELECT `+actColumns+`, CASE WHEN digest IS NULL THEN said ELSE '' END AS said, digest
 		FROM audit_waiting WHERE tenant_id = $1 ORDER BY at, id LIMIT $2`+s.store.dialect.ClaimRows, string(owner), limit)
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (v Value) hash() Hash { return digest(nil).texts(v.Salt, v.Name, v.Old, v.N
 // isErased says whether only its hash is left.
 func (v Value) isErased() bool { return v.Salt == "" && v.Old == "" && v.New == "" }
 
-// saltOf derives the salt of a value from that of its entry. Who knows the one cannot tell the other.
+// saltOf derives the salt of a value from that of its entry, which nobody can tell from it.
 func saltOf(entry, value string) string {
 	salt := digest(nil).texts(entry, value).sum()
 	return hex.EncodeToString(salt[:SaltBytes])
@@ -92,7 +92,7 @@ func chained(behind Hash, sequence int64, entry Hash) Hash {
 	return digest(nil).texts("sluice audit 2", string(behind[:])).number(sequence).texts(string(entry[:])).sum()
 }
 
-// chainedFirst is the same as the first development versions had it.
+// chainedFirst is the same by the formula of earlier development versions.
 func (e Entry) chainedFirst(behind Hash) Hash {
 	return e.content(digest(nil).texts("sluice audit 1", string(behind[:])).number(e.Sequence)).sum()
 }
