@@ -28,6 +28,9 @@ const (
 	// pollInterval is how long the loops sleep at most, so that what happens in another
 	// process is found soon.
 	pollInterval = 1500 * time.Millisecond
+
+	// failurePause is how long they sleep after the store failed, unless they are woken.
+	failurePause = time.Second
 )
 
 // sendLimits are how many messages a process sends at the same time.

@@ -32,17 +32,19 @@ func (d *Dispatcher) fanOutLoop(ctx context.Context, report func(error)) {
 			n, more, err = d.fanOutBatch(outbound.WithYieldingWrite(ctx), woken, report)
 			return err
 		})
+		pause := d.poll
 		if err != nil {
 			if ctx.Err() == nil {
 				report(err)
 			}
+			pause = failurePause
 			outbound.Sleep(ctx, storeRetryPause)
 		}
 		if n > 0 {
 			notify(d.deliveries)
 		}
 		if woken = more; !woken {
-			woken = d.awaitEvents(ctx)
+			woken = d.awaitEvents(ctx, pause)
 		}
 	}
 }
@@ -170,10 +172,9 @@ type subscriptionKey struct {
 	ofChild   bool
 }
 
-// awaitEvents sleeps until it is woken because events may wait, or it is time to look
-// whether any do.
-func (d *Dispatcher) awaitEvents(ctx context.Context) (woken bool) {
-	timer := time.NewTimer(d.poll)
+// awaitEvents sleeps for a time, and no longer than until it is woken because events may wait.
+func (d *Dispatcher) awaitEvents(ctx context.Context, most time.Duration) (woken bool) {
+	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -79,15 +79,18 @@ func (l *sendLoop) step(ctx context.Context) (wait time.Duration, full bool, err
 		return l.poll, true, nil
 	}
 	wait, ok, err := l.next(ctx)
-	if err != nil || !ok {
-		return l.poll, false, err
+	switch {
+	case err != nil:
+		return failurePause, false, err
+	case !ok:
+		return l.poll, false, nil
 	}
 	if wait > 0 {
 		return min(wait, l.poll), false, nil
 	}
 	due, err := l.claim(ctx, free, max(l.limits.failing-l.failing, 0))
 	if err != nil {
-		return l.poll, false, err
+		return failurePause, false, err
 	}
 	for _, one := range due {
 		if one.Unreadable != nil {
