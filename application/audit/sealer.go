@@ -76,16 +76,10 @@ func (s *Sealer) Run(ctx context.Context, failed func(error)) {
 
 // await sleeps until there may be entries to seal; false when ctx has ended.
 func (s *Sealer) await(ctx context.Context) bool {
-	timer := time.NewTimer(s.poll)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	case <-s.wakeup:
+	if outbound.Await(ctx, s.wakeup, s.poll) {
 		return outbound.Sleep(ctx, s.pause)
 	}
+	return ctx.Err() == nil
 }
 
 // Seal seals what there is: a batch of each chain at a time, so that a busy one has no other wait long.

@@ -44,7 +44,7 @@ func (d *Dispatcher) fanOutLoop(ctx context.Context, report func(error)) {
 			notify(d.deliveries)
 		}
 		if woken = more; !woken {
-			woken = d.awaitEvents(ctx, pause)
+			woken = outbound.Await(ctx, d.newEvents, pause) && outbound.Sleep(ctx, wakeupDelay)
 		}
 	}
 }
@@ -170,18 +170,4 @@ type subscriptionKey struct {
 	eventType event.Type
 	subTenant tenant.SubTenantID
 	ofChild   bool
-}
-
-// awaitEvents sleeps for a time, and no longer than until it is woken because events may wait.
-func (d *Dispatcher) awaitEvents(ctx context.Context, most time.Duration) (woken bool) {
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return false
-	case <-d.newEvents:
-		return outbound.Sleep(ctx, wakeupDelay)
-	}
 }

@@ -202,7 +202,7 @@ func (p *program) auditVerify() *cobra.Command {
 			"It fails when there are some. Who can write to the database could make a chain anew: with --head, a hash that\n" +
 			"sluice audit heads printed earlier, the entries up to it must still be there; with its number, as in\n" +
 			"7:5b1c…, verify can tell whether it is only older than what is kept. --tenant operator is the operator's\n" +
-			"own log. Entries of the last second are not in their chain yet.",
+			"own log. Entries of the last seconds may not be in their chain yet.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var known *audit.Known
 			if head != "" {

@@ -42,6 +42,9 @@ func TestAnAuditLogThatWasTamperedWithIsFound(t *testing.T) {
 		b.ok("migrate", "up")
 		made := b.json("tenant", "create", "--name", "Acme")
 		owner, key := fmt.Sprint(made["tenantId"]), fmt.Sprint(made["secretKey"])
+		if heads := b.ok("audit", "heads"); !strings.Contains(heads, owner) || !strings.Contains(heads, operatorsChain) {
+			t.Error("a command does not seal what it has changed:", heads)
+		}
 		s := b.start("serve")
 		for i := range 6 {
 			if status, body := s.request(t, http.MethodPost, "/v1/gateway/sub-tenants", key, fmt.Sprintf(`{"name":"n%d"}`, i)); status != http.StatusCreated {

@@ -33,3 +33,17 @@ func Sleep(ctx context.Context, pause time.Duration) bool {
 		return true
 	}
 }
+
+// Await waits for a signal, at most for a time, and says whether there was one.
+func Await(ctx context.Context, signal <-chan struct{}, most time.Duration) (woken bool) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return false
+	case <-signal:
+		return true
+	}
+}
