@@ -420,3 +420,24 @@ func TestAJobOfASubTenantComesToItsRunsOnly(t *testing.T) {
 		d.WantCode(err, domain.NotFound, "job_not_found")
 	})
 }
+
+// writing counts units that write.
+type writing struct {
+	outbound.UnitOfWork
+	units int
+}
+
+// Do counts.
+func (w *writing) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	w.units++
+	return w.UnitOfWork.Do(ctx, fn)
+}
+
+func TestAWorkerWithoutAJobWritesNothing(t *testing.T) {
+	onEachStore(t, func(d *env) {
+		work := &writing{UnitOfWork: d.Raw}
+		if worked, err := d.worker(work).Step(d.Context(), func(err error) { d.Error(err) }); worked || err != nil || work.units > 0 {
+			d.Errorf("it worked: %t, in %d units: %v", worked, work.units, err)
+		}
+	})
+}
