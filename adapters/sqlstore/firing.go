@@ -37,6 +37,9 @@ const (
 )
 
 func storedBytesOfEach(rows string) string {
+	if !run.Accounted {
+		return ` LEFT JOIN (SELECT '' AS tenant_id, 0 AS kept) AS s ON s.tenant_id = t.tenant_id`
+	}
 	return ` LEFT JOIN (SELECT k.tenant_id, sum(k.bytes) AS kept FROM tenant_storage k
 		WHERE k.tenant_id IN (SELECT r.tenant_id FROM ` + rows + `) GROUP BY k.tenant_id) AS s ON s.tenant_id = t.tenant_id`
 }

@@ -70,6 +70,9 @@ const smallPlan = 64 << 10
 
 // updateSize notes how large the run has become.
 func (j *job) updateSize() {
+	if !run.Accounted {
+		return
+	}
 	size := int64(len(j.run.Payload())) + max(0, j.plan.Weight()-smallPlan)
 	for _, n := range j.run.Nodes() {
 		size += int64(len(n.Output))

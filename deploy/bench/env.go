@@ -90,6 +90,12 @@ func (e *env) writeFile(name string, text []byte) (string, error) {
 	return file, os.WriteFile(file, text, 0o600)
 }
 
+// folder makes one of the environment and returns its path.
+func (e *env) folder(name string) (string, error) {
+	dir := filepath.Join(e.dir, name)
+	return dir, os.Mkdir(dir, 0o700)
+}
+
 // atClose adds something that a row started to what ends with the environment.
 func (e *env) atClose(stop func()) { e.closers = append(e.closers, stop) }
 

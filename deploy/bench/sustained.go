@@ -3,14 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 	"time"
-
-	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // sustainedRuns measures whole runs on an empty database, and in turn on one that keeps many that
@@ -22,18 +17,17 @@ type sustainedRuns struct{}
 func (sustainedRuns) name() string { return "runs-sustained" }
 
 const (
-	sustainedConnections = 16
-	soakPeriod           = 100 * time.Second // real load before what is measured
-	expiredPart          = 4                 // one of so many kept runs is due for removal
+	soakPeriod  = 100 * time.Second // real load before what is measured
+	expiredPart = 4                 // one of so many kept runs is due for removal
 )
 
 func (sustainedRuns) measure(ctx context.Context, e *env, o options) ([]figure, error) {
-	empty, err := e.newSide(ctx, "empty")
+	empty, err := e.newSide(ctx, "empty", e.gateway.Binary)
 	if err != nil {
 		return nil, err
 	}
 	defer empty.close()
-	kept, err := e.newSide(ctx, "kept")
+	kept, err := e.newSide(ctx, "kept", e.gateway.Binary)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +45,7 @@ func (sustainedRuns) measure(ctx context.Context, e *env, o options) ([]figure, 
 	if err != nil {
 		return nil, err
 	}
-	of, err := measureSides(ctx, empty, kept, o)
+	of, err := measureSides(ctx, "runs-sustained", empty, kept, o)
 	if err != nil {
 		return nil, err
 	}
@@ -67,131 +61,9 @@ func (sustainedRuns) measure(ctx context.Context, e *env, o options) ([]figure, 
 	}, nil
 }
 
-// side is a gateway with a database and a workflow of its own.
-type side struct {
-	env
-	workflow workflow
-}
-
-func (e *env) newSide(ctx context.Context, name string) (s *side, err error) {
-	address, err := e.database.CreateDatabase(ctx, "sustained_"+name)
-	if err != nil {
-		return nil, err
-	}
-	db, err := sql.Open("postgres", address)
-	if err != nil {
-		return nil, err
-	}
-	s = &side{env: *e}
-	s.closers = nil
-	s.database = &database{&harness.Postgres{Instance: e.database.Instance, DB: db}}
-	if s.gateway, err = harness.NewGateway(name, e.gateway.Binary, address, e.dir); err == nil {
-		err = s.gateway.StartReady(ctx)
-	}
-	if err == nil {
-		s.workflow, err = s.newWorkflow(ctx, "bench sustained runs", transformNodes()...)
-	}
-	if err != nil {
-		s.close()
-		return nil, err
-	}
-	return s, nil
-}
-
-func (s *side) close() {
-	if s.gateway != nil {
-		s.gateway.Stop()
-	}
-	_ = s.database.DB.Close() // nothing is pending
-}
-
 // overdue counts the runs that were kept for longer than their retention.
 func (s *side) overdue(ctx context.Context) (int, error) {
 	return s.database.count(ctx, "runs WHERE finished_at < now() - interval '30 days'")
-}
-
-// freeze stops the process of a side until the function that it returns is called. It does so at a moment at which the
-// process has nothing open: a removal that seems to take seconds would have it rest for several times as long.
-func (s *side) freeze(ctx context.Context) (thaw func() error, err error) {
-	p := s.gateway.Process()
-	thaw = func() error { return p.Signal(syscall.SIGCONT) }
-	for {
-		if err := p.Signal(syscall.SIGSTOP); err != nil {
-			return nil, err
-		}
-		var open bool
-		err := s.database.DB.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
-			WHERE datname = current_database() AND backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid())`).Scan(&open)
-		if err == nil && !open {
-			return thaw, nil
-		}
-		if err := errors.Join(err, thaw()); err != nil {
-			return nil, err
-		}
-		if !harness.Sleep(ctx, 5*time.Millisecond) {
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// sideRounds holds what was measured in each round.
-type sideRounds struct{ rates, p99s []float64 }
-
-// measureSides measures both in turn.
-func measureSides(ctx context.Context, empty, kept *side, o options) (of [2]sideRounds, err error) {
-	for i := range o.rounds {
-		sides := []*side{empty, kept}
-		for turn := range sides {
-			at := (i + turn) % 2 // each begins every second round
-			s := sides[at]
-			found, err := s.completeRunsAlone(ctx, sides[1-at], max(o.period, 5*time.Second))
-			if err != nil {
-				return of, err
-			}
-			of[at].rates, of[at].p99s = append(of[at].rates, found.perSecond), append(of[at].p99s, milliseconds(found.p99))
-			_, _ = fmt.Fprintf(o.verbose, "runs-sustained, round %d of %d, %s: %.0f/s, p99 %.1f ms\n", i+1, o.rounds, s.gateway.Name, found.perSecond, milliseconds(found.p99)) // progress only
-		}
-	}
-	for _, s := range []*side{empty, kept} {
-		if _, err := s.database.countCompleted(ctx, s.workflow.ID); err != nil {
-			return of, err
-		}
-	}
-	return of, nil
-}
-
-// ratios compares what was measured one after the other.
-func ratios(of, to []float64) []float64 {
-	all := make([]float64, len(of))
-	for i := range of {
-		all[i] = of[i] / to[i]
-	}
-	return all
-}
-
-// completeRunsAlone is completeRuns while the other side is frozen.
-func (s *side) completeRunsAlone(ctx context.Context, other *side, period time.Duration) (found load, err error) {
-	thaw, err := other.freeze(ctx)
-	if err != nil {
-		return found, err
-	}
-	defer func() { err = errors.Join(err, thaw()) }()
-	return s.completeRuns(ctx, period)
-}
-
-// completeRuns starts runs, waits until the last of them has ended, and counts them by what
-// was acknowledged: counting rows takes long where there are millions.
-func (s *side) completeRuns(ctx context.Context, period time.Duration) (load, error) {
-	began := time.Now()
-	found, err := s.loadGateway(ctx, s.workflow.call, sustainedConnections, period)
-	if err != nil {
-		return load{}, err
-	}
-	if err := s.database.awaitEnds(ctx, s.workflow.ID); err != nil {
-		return load{}, err
-	}
-	found.perSecond = float64(found.requests) / time.Since(began).Seconds()
-	return found, nil
 }
 
 // keepFinishedRuns copies the newest finished run of a tenant, with all that belongs to it. The
