@@ -2,6 +2,8 @@ package schedules
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -18,11 +20,40 @@ const (
 
 	// busyPause is slept while other processes deal with what is due.
 	busyPause = 100 * time.Millisecond
+
+	// unitsBehind is how many units deal at the same time with more than one of them can: while one computes, the
+	// database has another to work on.
+	unitsBehind = 3
 )
 
 // Run fires schedules until ctx ends.
 func (s *Scheduler) Run(ctx context.Context, failed func(error)) {
-	repeat(ctx, failed, func(ctx context.Context) (inbound.ScheduleResult, error) { return s.FireDue(ctx, maxInstants) })
+	units := 1
+	repeat(ctx, failed, func(ctx context.Context) (look inbound.ScheduleResult, err error) {
+		look, err = s.fireTogether(ctx, units)
+		if units = 1; err == nil && look.Schedules > 0 && !look.Next.IsZero() && !look.Next.After(look.Now) {
+			units = unitsBehind
+		}
+		return look, err
+	})
+}
+
+// fireTogether has several units deal with what is due, each with schedules of its own.
+func (s *Scheduler) fireTogether(ctx context.Context, units int) (look inbound.ScheduleResult, err error) {
+	looks, errs := make([]inbound.ScheduleResult, units), make([]error, units)
+	var going sync.WaitGroup
+	for i := range units {
+		going.Go(func() { looks[i], errs[i] = s.FireDue(ctx, maxInstants) })
+	}
+	going.Wait()
+	for _, one := range looks {
+		one.Schedules += look.Schedules
+		if look.Now.After(one.Now) {
+			one.Next, one.Now = look.Next, look.Now
+		}
+		look = one
+	}
+	return look, errors.Join(errs...)
 }
 
 // repeat does a step again and again, and sleeps in between until there is something to do.
