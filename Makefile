@@ -81,7 +81,7 @@ vet: ## Run go vet alone, which is quick; lint runs it too
 lint: ## Check format and code; the first time this builds the linter, which takes minutes
 	$(LINT) fmt --diff ./...
 	$(LINT) run ./...
-	go vet -tags unaccounted ./cmd/sluice # the bench builds it so besides
+	go vet -tags $(TAGS),noaccounting ./cmd/sluice # the bench builds with this tag
 
 .PHONY: tidy-check
 tidy-check: ## Check that go.mod holds what is needed and nothing else

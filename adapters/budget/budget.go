@@ -103,7 +103,7 @@ func (b *Budget) Reserve(ctx context.Context, owner tenant.ID, amount int64) err
 
 // TryReserve takes an amount that is there at once, and that nobody waits for.
 func (b *Budget) TryReserve(owner tenant.ID, amount int64) bool {
-	if amount <= 0 || !run.Accounted {
+	if amount <= 0 || !run.AccountingEnabled {
 		return true
 	}
 	amount = min(amount, b.Max())
@@ -129,7 +129,7 @@ func (b *Budget) TryReserve(owner tenant.ID, amount int64) bool {
 
 // Release gives an amount back.
 func (b *Budget) Release(owner tenant.ID, amount int64) {
-	if amount <= 0 || !run.Accounted {
+	if amount <= 0 || !run.AccountingEnabled {
 		return
 	}
 	b.mu.Lock()

@@ -63,4 +63,8 @@ type Dialect struct {
 	// ParallelInserts is how many batches of triggers are committed at the same time at most; 0
 	// means 1.
 	ParallelInserts int
+
+	// ParallelSchedules is how many units deal with a backlog of schedules at the same time at most; 0
+	// means 1.
+	ParallelSchedules int
 }

@@ -37,7 +37,7 @@ const (
 )
 
 func storedBytesOfEach(rows string) string {
-	if !run.Accounted {
+	if !run.AccountingEnabled {
 		return ` LEFT JOIN (SELECT '' AS tenant_id, 0 AS kept) AS s ON s.tenant_id = t.tenant_id`
 	}
 	return ` LEFT JOIN (SELECT k.tenant_id, sum(k.bytes) AS kept FROM tenant_storage k

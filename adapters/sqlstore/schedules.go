@@ -20,6 +20,18 @@ var _ outbound.ScheduleRepository = schedules{}
 // triggerColumnsOfT are the columns of a trigger in a query that calls the table t.
 var triggerColumnsOfT = triggerColumnsOf("t.")
 
+// poolPart is which part of the connections units that deal with a backlog of schedules may take.
+const poolPart = 4
+
+// ParallelSchedules is how many units deal with a backlog of schedules at the same time.
+func (s *Store) ParallelSchedules() int {
+	most := s.dialect.ParallelSchedules
+	for _, pool := range s.Stats() {
+		most = min(most, pool.MaxOpenConnections/poolPart)
+	}
+	return max(1, most)
+}
+
 // dueScheduleRow is a schedule that was claimed, with its trigger.
 type dueScheduleRow struct {
 	triggerRow

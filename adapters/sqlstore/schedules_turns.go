@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
@@ -13,13 +13,9 @@ import (
 
 // scheduleTurns remembers which tenant this process came to last. Processes do not notify
 // one another: what one has, the others leave out, and come to the next ones.
-type scheduleTurns struct{ last atomic.Pointer[string] }
-
-func (t *scheduleTurns) after() string {
-	if last := t.last.Load(); last != nil {
-		return *last
-	}
-	return ""
+type scheduleTurns struct {
+	mu   sync.Mutex // held while a unit finds whose turn it is, so that the next one goes on behind those
+	last string
 }
 
 // tenantsPerTurn bounds how many tenants that have nothing due are passed by to find those
@@ -55,7 +51,9 @@ func (s schedules) tenantsInTurn(ctx context.Context, now time.Time, limit int) 
 		Next   core.Instant `db:"next_at"`
 	}
 	turns := &s.store.turns
-	if err = s.ReadRows(ctx, "find whose turn it is", &visited, tenantsWithSchedules(s.Level()), turns.after(), tenantsPerTurn); err != nil {
+	turns.mu.Lock()
+	defer turns.mu.Unlock()
+	if err = s.ReadRows(ctx, "find whose turn it is", &visited, tenantsWithSchedules(s.Level()), turns.last, tenantsPerTurn); err != nil {
 		return nil, err
 	}
 	last := "" // all were visited: the next time from the first one on
@@ -71,7 +69,7 @@ func (s schedules) tenantsInTurn(ctx context.Context, now time.Time, limit int) 
 			break
 		}
 	}
-	turns.last.Store(&last)
+	turns.last = last
 	return owners, nil
 }
 

@@ -1,8 +1,8 @@
 package schedules
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -18,42 +18,49 @@ const (
 	// long before it is late. An idle process asks the store one question a second.
 	maxPause = time.Second
 
-	// busyPause is slept while other processes deal with what is due.
+	// busyPause is slept while others deal with what is due.
 	busyPause = 100 * time.Millisecond
-
-	// unitsBehind is how many units deal at the same time with more than one of them can: while one computes, the
-	// database has another to work on.
-	unitsBehind = 3
 )
 
 // Run fires schedules until ctx ends.
 func (s *Scheduler) Run(ctx context.Context, failed func(error)) {
 	units := 1
-	repeat(ctx, failed, func(ctx context.Context) (look inbound.ScheduleResult, err error) {
-		look, err = s.fireTogether(ctx, units)
-		if units = 1; err == nil && look.Schedules > 0 && !look.Next.IsZero() && !look.Next.After(look.Now) {
-			units = unitsBehind
+	repeat(ctx, failed, func(ctx context.Context) (result inbound.ScheduleResult, err error) {
+		result, err = s.fireUnits(ctx, units, failed)
+		if units = 1; err == nil && result.Schedules >= maxInstants && !result.Next.IsZero() && !result.Next.After(result.Now) {
+			units = s.backlogUnits
 		}
-		return look, err
+		return result, err
 	})
 }
 
-// fireTogether has several units deal with what is due, each with schedules of its own.
-func (s *Scheduler) fireTogether(ctx context.Context, units int) (look inbound.ScheduleResult, err error) {
-	looks, errs := make([]inbound.ScheduleResult, units), make([]error, units)
-	var going sync.WaitGroup
+// fireUnits has units deal with what is due at the same time, each with schedules of its own. All failures but the
+// one that it returns are handed to failed.
+func (s *Scheduler) fireUnits(ctx context.Context, units int, failed func(error)) (result inbound.ScheduleResult, err error) {
+	results, errs := make([]inbound.ScheduleResult, units), make([]error, units)
+	var firing sync.WaitGroup
 	for i := range units {
-		going.Go(func() { looks[i], errs[i] = s.FireDue(ctx, maxInstants) })
+		firing.Go(func() { results[i], errs[i] = s.FireDue(ctx, maxInstants) })
 	}
-	going.Wait()
-	for _, one := range looks {
-		one.Schedules += look.Schedules
-		if look.Now.After(one.Now) {
-			one.Next, one.Now = look.Next, look.Now
+	firing.Wait()
+	for _, failure := range errs {
+		if err != nil && failure != nil && ctx.Err() == nil {
+			failed(failure)
 		}
-		look = one
+		err = cmp.Or(err, failure)
 	}
-	return look, errors.Join(errs...)
+	return together(results), err
+}
+
+// together is what units have done at the same time: what is due next is as the last of them saw it.
+func together(results []inbound.ScheduleResult) (all inbound.ScheduleResult) {
+	for _, one := range results {
+		all.Schedules += one.Schedules
+		if one.Now.After(all.Now) {
+			all.Next, all.Now = one.Next, one.Now
+		}
+	}
+	return all
 }
 
 // repeat does a step again and again, and sleeps in between until there is something to do.

@@ -93,3 +93,26 @@ func TestTheLoopEndsWithItsContext(t *testing.T) {
 		t.Errorf("it looked %d times", n)
 	}
 }
+
+func TestWhatUnitsHaveDoneTogether(t *testing.T) {
+	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	at := func(n int, next, now time.Duration) inbound.ScheduleResult {
+		return inbound.ScheduleResult{Schedules: n, Next: noon.Add(next), Now: noon.Add(now)}
+	}
+	for claim, c := range map[string]struct {
+		results []inbound.ScheduleResult
+		want    inbound.ScheduleResult
+	}{
+		"one":                       {[]inbound.ScheduleResult{at(3, 0, 1)}, at(3, 0, 1)},
+		"the last one to look wins": {[]inbound.ScheduleResult{at(3, 0, 1), at(4, 60, 3), at(0, 0, 2)}, at(7, 60, 3)},
+		"one that failed has no say": {
+			[]inbound.ScheduleResult{{}, at(4, 60, 3), {}}, at(4, 60, 3),
+		},
+		"nothing is ever due again": {[]inbound.ScheduleResult{at(1, 0, 1), {Schedules: 2, Now: noon.Add(2)}}, inbound.ScheduleResult{Schedules: 3, Now: noon.Add(2)}},
+		"all failed":                {make([]inbound.ScheduleResult, 3), inbound.ScheduleResult{}},
+	} {
+		if diff := cmp.Diff(c.want, together(c.results)); diff != "" {
+			t.Errorf("%s: %s", claim, diff)
+		}
+	}
+}

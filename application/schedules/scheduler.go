@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,9 @@ type Scheduler struct {
 	allowance  *execution.Allowance
 	timeout    time.Duration // how long a unit may take
 	panics     atomic.Int64
+
+	backlogUnits int        // how many units deal with a backlog at the same time
+	selecting    sync.Mutex // held by the one that looks at an instant: a tenant may have memory for one look at a time
 }
 
 var _ inbound.Scheduler = (*Scheduler)(nil)
@@ -36,7 +40,14 @@ const unitTimeout = 5 * time.Second
 
 // NewScheduler returns a scheduler.
 func NewScheduler(work outbound.UnitOfWork, selections *execution.Selections, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random, allowance *execution.Allowance) *Scheduler {
-	return &Scheduler{work: work, selections: selections, signals: signals, clock: clock, random: random, allowance: allowance, timeout: unitTimeout}
+	return &Scheduler{work: work, selections: selections, signals: signals, clock: clock, random: random, allowance: allowance, timeout: unitTimeout, backlogUnits: 1}
+}
+
+// WithBacklogUnits has so many units deal with a backlog at the same time, where a database gains by that: it works on
+// one of them while another one computes. It returns the scheduler.
+func (s *Scheduler) WithBacklogUnits(n int) *Scheduler {
+	s.backlogUnits = n
+	return s
 }
 
 // FireDue deals with schedules that are due. The clock that comes with the question

@@ -82,6 +82,8 @@ func (s *Scheduler) selected(ctx context.Context, known selections, unit func(wi
 
 // selection finds what a trigger makes of an instant.
 func (s *Scheduler) selection(ctx context.Context, about selecting) (run.Selection, error) {
+	s.selecting.Lock()
+	defer s.selecting.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, selectTimeout)
 	defer cancel()
 	made, err := s.selections.Of(ctx, []byte(about.fire.Payload().String()), about.fire.RecordedAt(), []*trigger.Trigger{about.trigger})

@@ -70,7 +70,7 @@ const smallPlan = 64 << 10
 
 // updateSize notes how large the run has become.
 func (j *job) updateSize() {
-	if !run.Accounted {
+	if !run.AccountingEnabled {
 		return
 	}
 	size := int64(len(j.run.Payload())) + max(0, j.plan.Weight()-smallPlan)

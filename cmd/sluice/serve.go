@@ -189,6 +189,9 @@ func (u *hooksURL) set(c config, baseURL string) {
 
 // assemble makes the gateway and connects what measures it.
 func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, error) {
+	if !domainrun.AccountingEnabled {
+		a.log.Warn().Msg("this build accounts for nothing that tenants take (tag noaccounting): it is only for measurements")
+	}
 	key, err := runKey(ctx, a.log, a.store)
 	if err != nil {
 		return gateway{}, err

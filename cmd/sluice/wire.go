@@ -77,7 +77,7 @@ var core = wire.NewSet(
 	runs.NewOperator, wire.Bind(new(inbound.OperatorRuns), new(*runs.Operator)),
 	runs.NewPages, wire.Bind(new(inbound.AnswerPages), new(*runs.Pages)),
 	processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)),
-	schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)),
+	concurrentScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)),
 	schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)),
 	tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)),
 	tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)),
@@ -103,6 +103,12 @@ func countedAdmission(s *admission.Service, tally *domainusage.Tally) inbound.Ad
 // countedSelections counts what starts no run.
 func countedSelections(compiler domainrun.Compiler, budgets outbound.Budgets, tally *domainusage.Tally) *execution.Selections {
 	return execution.NewSelections(compiler, budgets).WithTally(tally)
+}
+
+// concurrentScheduler deals with a backlog by as many units as the database gains by.
+func concurrentScheduler(store *sqlstore.Store, work outbound.UnitOfWork, selections *execution.Selections, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random,
+	allowance *execution.Allowance) *schedules.Scheduler {
+	return schedules.NewScheduler(work, selections, signals, clock, random, allowance).WithBacklogUnits(store.ParallelSchedules())
 }
 
 // hookFigures count deliveries.

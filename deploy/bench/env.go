@@ -90,7 +90,7 @@ func (e *env) writeFile(name string, text []byte) (string, error) {
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// folder makes one of the environment and returns its path.
+// folder makes a folder in that of the environment and returns its path.
 func (e *env) folder(name string) (string, error) {
 	dir := filepath.Join(e.dir, name)
 	return dir, os.Mkdir(dir, 0o700)

@@ -49,7 +49,7 @@ func (f figure) withDetail(format string, args ...any) figure {
 // allGauges lists every gauge in the order of the table. Those that look at the
 // gateway of the rows come first, while it is warm.
 func allGauges() []gauge {
-	return []gauge{admission{}, neighbour{}, hookFlood{}, runStart{}, code{}, runTransactions{}, runNeighbour{}, engines{}, schedules{}, sustainedRuns{}, accounts{}, peakMemory{}, idle{}, start{}, binarySize{}}
+	return []gauge{admission{}, neighbour{}, hookFlood{}, runStart{}, code{}, runTransactions{}, runNeighbour{}, engines{}, schedules{}, sustainedRuns{}, accounting{}, peakMemory{}, idle{}, start{}, binarySize{}}
 }
 
 // sameAtEverySize compares the lists of the fewest and the most workflows, where

@@ -90,9 +90,9 @@ func BuildWithTemporal(ctx context.Context, dir string) (binary string, err erro
 	return build(ctx, dir, releaseTags+",temporal", nil)
 }
 
-// BuildUnaccounted compiles a gateway that knows nothing of what tenants take, to measure what that costs, into a folder.
-func BuildUnaccounted(ctx context.Context, dir string) (binary string, err error) {
-	return build(ctx, dir, releaseTags+",unaccounted", nil)
+// BuildWithoutAccounting compiles a gateway without [run.AccountingEnabled], to measure what that costs, into a folder.
+func BuildWithoutAccounting(ctx context.Context, dir string) (binary string, err error) {
+	return build(ctx, dir, releaseTags+",noaccounting", nil)
 }
 
 // releaseTags are those of a release, as the Makefile has them.

@@ -129,7 +129,7 @@ func (v view) weight(place int) int64 {
 // weigh is the weight of the value of a text, which is found once.
 func (c *cached) weigh(text json.RawMessage) int64 {
 	switch {
-	case !Accounted:
+	case !AccountingEnabled:
 		return 0
 	case c.weight != 0:
 	case c.shared != nil:
@@ -234,7 +234,7 @@ func (r *Run) Memory() int64 { return r.cache.read }
 // Demand is about how much memory one [Run.Advance] with a fact takes at the most, besides
 // the run's texts, in bytes.
 func (r *Run) Demand(b Budget, f Fact) int64 {
-	if !Accounted {
+	if !AccountingEnabled {
 		return 0
 	}
 	b = b.orDefaults()

@@ -84,11 +84,12 @@ var dialect = sqlstore.Dialect{
 			o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,
-	Bytewise:        ` COLLATE "C"`,
-	Runs:            runStatements,
-	InsertTriggers:  insertTriggers,
-	AddedTriggers:   addedTriggers,
-	ParallelInserts: 2,
+	Bytewise:          ` COLLATE "C"`,
+	Runs:              runStatements,
+	InsertTriggers:    insertTriggers,
+	AddedTriggers:     addedTriggers,
+	ParallelInserts:   2,
+	ParallelSchedules: 3,
 }
 
 // Open connects to the database that the URL names, in the form

@@ -38,7 +38,7 @@ func (d dialect) keptBefore(row string) string {
 // countBytes adds the sum of an expression over the rows of a common table to what their
 // tenants keep, in the order of the tenants, so that two units never wait for each other.
 func (d dialect) countBytes(bytes, of string) string {
-	if !run.Accounted {
+	if !run.AccountingEnabled {
 		return `counted AS (SELECT 1)`
 	}
 	return `counted AS (

@@ -1,6 +1,0 @@
-//go:build unaccounted
-
-package run
-
-// Accounted is false: see the other one.
-const Accounted = false
