@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // theirs is by how much the store's clock is ahead of that of the process.
@@ -114,5 +115,27 @@ func TestWhatUnitsHaveDoneTogether(t *testing.T) {
 		if diff := cmp.Diff(c.want, together(c.results)); diff != "" {
 			t.Errorf("%s: %s", claim, diff)
 		}
+	}
+}
+
+// brokenWork is a store that does not answer.
+type brokenWork struct{ outbound.UnitOfWork }
+
+var errBroken = errors.New("on purpose")
+
+func (brokenWork) Read(context.Context, func(context.Context, outbound.Stores) error) error {
+	return errBroken
+}
+
+func TestEachUnitThatFailsIsTold(t *testing.T) {
+	told := 0
+	s := &Scheduler{work: brokenWork{}, timeout: time.Second}
+	_, err := s.fireUnits(t.Context(), 3, func(err error) {
+		if told++; !errors.Is(err, errBroken) {
+			t.Error(err)
+		}
+	})
+	if !errors.Is(err, errBroken) || told != 2 {
+		t.Errorf("it returns %v, and %d others were told", err, told)
 	}
 }
